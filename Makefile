@@ -45,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-tune e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -86,6 +86,10 @@ e2e-methods: build ## measure with every method in machines with its devices, pr
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test e2e methods:: -- --ignored --nocapture --test-threads=1
+
+e2e-tune: build ## plant three bad settings in a virtual machine, let tardy tune find them among twenty, kill it ten times (an hour)
+	packaging/install-dependencies --e2e
+	TARDY_METER=$(CURDIR)/$(METER) crates/tardy/tests/tuned/check $(E2E_TUNE)
 
 e2e-labgrid: build $(LABGRID)/requirements.txt ## share a board on loopback with labgrid, measure on it (downloads 15 MB once)
 	packaging/install-dependencies

@@ -26,6 +26,7 @@ pub mod culprit;
 pub mod damage;
 pub mod directory;
 pub mod effective;
+pub mod energy;
 pub mod environment;
 pub mod evidence;
 pub mod explanation;

@@ -6,6 +6,7 @@ use crate::absence::SpikeAbsences;
 use crate::counted::OutputCounts;
 use crate::counters::CounterSecond;
 use crate::effective::EffectiveSettings;
+use crate::energy::EnergyUse;
 use crate::environment::Environment;
 use crate::histogram::Histogram;
 pub use crate::layout::FileKind;
@@ -132,6 +133,8 @@ pub enum Message {
     Loads(Vec<LoadReport>),
     /// Counts of the kernel, each stretch once.
     Counters(Vec<CounterSecond>),
+    /// Energy from before the first wake-up to after the last one, once. None: the machine counts none that may be read.
+    Energy(Vec<EnergyUse>),
     /// A stretch that a kernel latency tracer recorded.
     LatencyTrace(Box<LatencyTrace>),
     /// Figures of the kernel's own sources so far; a later series of the same name and CPU replaces an earlier one.

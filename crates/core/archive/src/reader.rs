@@ -19,6 +19,7 @@ use crate::counters::{CounterSecond, joined};
 use crate::damage::Damage;
 use crate::directory::ArchiveDirectory;
 use crate::effective::EffectiveSettings;
+use crate::energy::{EnergyUse, SOURCES_MAX};
 use crate::environment::Environment;
 use crate::frame::{Decoder, Item};
 use crate::histogram::Histogram;
@@ -132,6 +133,8 @@ pub struct Run {
     pub loads: Vec<LoadReport>,
     /// Counts of the kernel, in chronological order.
     pub counters: Vec<CounterSecond>,
+    /// Energy of the parts of the machine that count it.
+    pub energy: Vec<EnergyUse>,
     /// In chronological order.
     pub latency_traces: Vec<LatencyTrace>,
     /// By name and CPU.
@@ -323,6 +326,7 @@ impl Run {
             }
             Message::FileBegin { .. } | Message::FileEnd { .. } => {}
             Message::Loads(loads) => self.loads = loads,
+            Message::Energy(sources) => self.energy = sources.into_iter().take(SOURCES_MAX).collect(),
             Message::Counters(seconds) => seconds.into_iter().for_each(|second| self.add_counters(second)),
             Message::LatencyTrace(trace) => {
                 if self.room.admits(Part::LatencyTraces, room::stored_bytes(&*trace)) {

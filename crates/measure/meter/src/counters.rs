@@ -4,6 +4,7 @@
 //! are read again from the start. If a reading takes long, the next ones become rarer, so that it never costs more than
 //! a hundredth of a CPU for long; the actual cost is stored with each.
 
+pub mod energy;
 mod reading;
 mod tables;
 

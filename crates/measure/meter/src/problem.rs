@@ -68,8 +68,8 @@ pub enum MeterProblem {
     #[error("{path} is not a kernel setting")]
     #[problem(
         code = "meter.not-a-setting",
-        meaning = "Only files below /proc/sys and /sys are changed.",
-        fix = "give a sysctl name or a file below /proc/sys or /sys"
+        meaning = "Only files below /proc/sys, /proc/irq and /sys are changed.",
+        fix = "give a sysctl name or a file below /proc/sys, /proc/irq or /sys"
     )]
     NotASetting { path: String },
     #[error(transparent)]

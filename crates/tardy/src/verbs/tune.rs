@@ -1,8 +1,10 @@
 //! `tardy tune`: which of many settings lower the latency of a target, and the price of each.
 
+mod application;
 mod candidate;
 mod document;
 mod files;
+mod firmware;
 mod page;
 mod question;
 mod series;
@@ -14,14 +16,13 @@ use crate::measuring::rounds::{Question, Rounds, RoundsState, StoredSeries, new_
 use crate::measuring::variant::{samples, threads};
 use crate::options::limits::confidence;
 use crate::options::quantity::{percentage, positive_time_ns, time, whole};
-use crate::terminal::page::Page;
 use crate::verb::{Place, Verb};
 use archive::facts::Applied;
 use archive::settings::{RunSettings, SettingChange};
 use candidate::{Candidate, Candidates};
 use clap::Args;
 use judge::coin::SEED_MAX;
-use judge::tune::{Goal, TuneState};
+use judge::tune::{Configuration, Goal, TuneState};
 use machines::meter_places::MeterPlaces;
 use machines::{KnownTarget, Target};
 use question::{Journal, Tuning};
@@ -50,7 +51,7 @@ pub struct TuneArguments {
     /// Least change of interest, in percent
     #[arg(long, value_name = "PERCENT", default_value = LEAST_DEFAULT, value_parser = percentage, help_heading = "Tuning")]
     least: f64,
-    /// Also try these changes, as 'NAME: PATH=VALUE; boot WORD; boot-without WORD'; may be repeated
+    /// Also try these changes, as 'NAME: PATH=VALUE; boot WORD; boot-without WORD' or 'NAME: firmware TEXT'; may be repeated
     #[arg(long = "candidate", value_name = "CHANGES", help_heading = "Tuning")]
     candidates: Vec<String>,
     /// Leave out this setting, by its name; may be repeated
@@ -59,6 +60,9 @@ pub struct TuneArguments {
     /// Try only what --candidate names, not what `tardy check` finds
     #[arg(long, requires = "candidates", help_heading = "Tuning")]
     only_candidates: bool,
+    /// Also try settings of a board's firmware; asks for each boot on the terminal
+    #[arg(long, help_heading = "Tuning")]
+    firmware: bool,
     /// Confidence of the result, in percent
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence, help_heading = "Tuning")]
     confidence: f64,
@@ -66,11 +70,14 @@ pub struct TuneArguments {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=SEED_MAX), help_heading = "Tuning")]
     coin_seed: Option<u64>,
     /// Continue an interrupted series with its own settings; show a complete one again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["goal", "budget", "least", "candidates", "without", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Tuning")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["goal", "budget", "least", "candidates", "without", "firmware", "confidence", "coin_seed", "out", "target", "duration", "cycles", "interval", "loads"], help_heading = "Tuning")]
     resume: Option<PathBuf>,
-    /// Make the changes of a result until the next boot; `tardy target restore` reverts them
+    /// Make the changes of a result until the next boot; in the target file of a virtual machine
     #[arg(long, value_name = "DIR", conflicts_with = "resume", help_heading = "Tuning")]
     apply: Option<PathBuf>,
+    /// Revert the changes that --apply made
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "apply"], help_heading = "Tuning")]
+    undo: Option<PathBuf>,
 
     #[command(flatten)]
     run: RunArguments,
@@ -84,7 +91,8 @@ impl Verb for TuneArguments {
         "tardy tune --target board --goal worst --budget 8h --duration 60s",
         "tardy tune --goal over/h --limit 100us --duration 5min --without scheduler.throttling",
         "tardy tune --only-candidates --candidate 'no-ksm: /sys/kernel/mm/ksm/run=0' --duration 60s",
-        "tardy tune --apply runs/2026-11-21T21-30-05-pi-tune; tardy target restore",
+        "tardy tune --apply runs/2026-11-21T21-30-05-pi-tune",
+        "tardy tune --undo runs/2026-11-21T21-30-05-pi-tune",
     ];
     const NOTES: &'static str = "\
 `tardy check` names the settings to try. Every run has some of them and is restored afterwards. Ctrl-C keeps the complete rounds; \
@@ -92,9 +100,10 @@ impl Verb for TuneArguments {
 Exit codes: 0 decided, 2 wrong usage, 3 could not measure, 4 the budget ended before.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
-        match &self.apply {
-            Some(directory) => apply_result(directory),
-            None => run(self, typed),
+        match (&self.apply, &self.undo) {
+            (Some(directory), _) => application::make(directory),
+            (None, Some(directory)) => application::undo(directory),
+            (None, None) => run(self, typed),
         }
     }
 }
@@ -126,8 +135,11 @@ fn run(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<Exit> 
 
 /// A new series: its directory, its journal, and its target.
 fn begin(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<(PathBuf, Journal, Option<KnownTarget>)> {
-    let own: Vec<Candidate> =
+    let mut own: Vec<Candidate> =
         arguments.candidates.iter().map(|text| Candidate::parse(text)).collect::<Result<_, UsageError>>()?;
+    if arguments.firmware {
+        own.extend(firmware::candidates());
+    }
     let target = find(&arguments.run.target)?;
     let settings = arguments.run.settings(target.is_in_virtual_time()).map_err(UsageError::from)?;
     measurable(arguments, &settings)?;
@@ -146,9 +158,13 @@ fn begin(arguments: &TuneArguments, command: Vec<String>) -> anyhow::Result<(Pat
         left_out: candidates.left_out,
         question: None,
         least: 1.0 + arguments.least / 100.0,
+        firmware_set: Configuration::NONE,
+        boot_id: None,
         measured: BTreeMap::new(),
     };
     let journal = Journal::new(question, rounds, arguments.confidence, command, started);
+    // A series that is killed in its first run can be resumed.
+    journal.save(&directory)?;
     Ok((directory, journal, Some(target)))
 }
 
@@ -186,7 +202,7 @@ fn possible(
     }
     let meter = MeterPlaces::of_process().find()?;
     ask(known, &meter, |target| {
-        let limit = LIMIT * target.slowdown();
+        let limit = set_limit(target);
         let readiness = match arguments.only_candidates {
             true => None,
             false => {
@@ -203,6 +219,11 @@ fn possible(
     })
 }
 
+/// Time for changing or reading all settings.
+fn set_limit(target: &dyn Target) -> Duration {
+    LIMIT * target.slowdown()
+}
+
 fn set_once(
     target: &mut dyn Target,
     meter: &Path,
@@ -217,37 +238,4 @@ fn set_once(
         restore(target, meter, limit)?;
     }
     Ok(applied?)
-}
-
-fn apply_result(directory: &Path) -> anyhow::Result<Exit> {
-    let journal = Journal::load(directory)?;
-    let changes: Vec<SettingChange> = files::members(&journal)
-        .iter()
-        .flat_map(|member| member.changes.iter().map(|changed| changed.change.clone()))
-        .collect();
-    if changes.is_empty() {
-        return Err(UsageError(format!("{} has no setting to change at run time", directory.display())).into());
-    }
-    let known = find(&journal.question.target)?;
-    let meter = MeterPlaces::of_process().find()?;
-    let applied = ask(&known, &meter, |target| {
-        let limit = LIMIT * target.slowdown();
-        Ok(apply(target, &meter, &changes, limit)?)
-    })?;
-    let mut page = Page::for_stdout();
-    for one in &applied {
-        let before = one.before.as_deref().unwrap_or("unknown");
-        let text = match &one.problem {
-            None => format!("{} is {} (was {before})", one.path, one.value),
-            Some(why) => format!("{} stays {before}: {why}", one.path),
-        };
-        page.wrapped("", &printable(&text));
-    }
-    let reverts = match known.is_local() {
-        true => "`tardy target restore` reverts this.".to_owned(),
-        false => format!("`tardy target restore {}` reverts this.", known.name()),
-    };
-    page.wrapped("", &reverts);
-    page.print()?;
-    Ok(if applied.iter().any(|one| one.problem.is_some()) { Exit::NotMeasured } else { Exit::Measured })
 }

@@ -1,6 +1,8 @@
 //! `tardy tune` against a fake meter whose latency depends on its settings: a helps, b helps only beside a, h harms, the
 //! others do nothing, and the kernel refuses r.
 
+use archive::energy::EnergyUse;
+use archive::message::Message;
 use fixtures::fake_meter::*;
 use serde_json::Value;
 use std::fs;
@@ -33,7 +35,10 @@ fn machine() -> Bench {
          cat \"$here/at-$(on a)$(on b)$(on h)\"\n",
     );
     for (on, latency_ns) in LEVELS {
-        fs::write(bench.path(&format!("at-{on}")), all_said_at(latency_ns)).unwrap();
+        // Setting a costs power.
+        let uj = if on.starts_with('1') { 12_000_000 } else { 10_000_000 };
+        let used = Message::Energy(vec![EnergyUse { source: "package-0".into(), uj, over_ns: 1_000_000_000 }]);
+        fs::write(bench.path(&format!("at-{on}")), all_said_with(latency_ns, &[used])).unwrap();
     }
     let applied = |name: &str| {
         let problem = (name == "r").then_some("Invalid argument");
@@ -71,6 +76,7 @@ fn the_settings_that_help_are_found_with_their_effects_and_files() {
     for expected in [
         "p50: 2.0 µs before, 1.0 µs with 2 of 6 settings",
         "b helps only together with a",
+        "price all of them: power of package-0 +20.0 %",
         "harmful h seems",
         "useless u, v, w change it by less than 10 %",
         "not tried r: the kernel refused it (Invalid argument)",
@@ -92,7 +98,46 @@ fn the_settings_that_help_are_found_with_their_effects_and_files() {
     assert_eq!(run(&bench, &["tune", "--resume", "here"].map(str::to_owned)).stdout, ended.stdout);
     let applied = run(&bench, &["tune", "--apply", "here"].map(str::to_owned));
     assert_eq!(applied.code, Some(3), "the answer of this meter has a refused change: {}", applied.stdout);
-    assert!(applied.stdout.contains("tardy target restore"), "{}", applied.stdout);
+    assert!(applied.stdout.contains("tardy tune --undo here"), "{}", applied.stdout);
+}
+
+#[test]
+fn a_virtual_machine_gets_the_changes_in_its_file_and_loses_them_again() {
+    let bench = machine();
+    assert_eq!(run(&bench, &words("here")).code, Some(0));
+    // As if the series had been measured there.
+    let journal = fs::read_to_string(bench.path("here/tune.json")).unwrap();
+    let journal = journal.replace("\"target\": \"local\"", "\"target\": \"vm\"");
+    fs::write(bench.path("here/tune.json"), journal).unwrap();
+    fs::create_dir(bench.path("targets")).unwrap();
+    let file = bench.path("targets/vm.toml");
+    let before = "# Mine.\nbackend = \"qemu\"\nkernel = \"/k\"\nsettings = [\"/proc/sys/kernel/a=0\"]\n";
+    fs::write(&file, before).unwrap();
+    let tune = |option: &str| bench.run(&["tune", option, "here"]);
+    let refused = tune("--undo");
+    assert_eq!((refused.code, refused.stderr.contains("nothing to revert")), (Some(2), true), "{}", refused.stderr);
+    let applied = tune("--apply");
+    assert_eq!(applied.code, Some(0), "{}{}", applied.stdout, applied.stderr);
+    assert!(applied.stdout.contains("settings with /proc/sys/kernel/a=1"), "{}", applied.stdout);
+    let changed = fs::read_to_string(&file).unwrap();
+    assert!(changed.contains("a=1\"") && changed.contains("b=1\"") && !changed.contains("a=0"), "{changed}");
+    assert!(tune("--apply").stderr.contains("tardy tune --undo here"));
+    fs::write(&file, format!("{changed}# Edited.\n")).unwrap();
+    let refused = tune("--undo");
+    assert_eq!((refused.code, refused.stderr.contains("was edited since")), (Some(2), true), "{}", refused.stderr);
+    fs::write(&file, changed).unwrap();
+    let undone = tune("--undo");
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[test]
+fn firmware_settings_are_listed_as_not_tried_where_a_boot_ends_the_series() {
+    let bench = machine();
+    let ended = run(&bench, &[words("here"), vec!["--firmware".into()]].concat());
+    let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("firmware.smt"), "{text}");
+    assert!(text.contains("a boot of this machine would end the series"), "{text}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::qemu::machine_file::{Backend, VirtualMachine};
 use crate::qemu::virtual_time::VirtualTimeTarget;
 use crate::stop::StopRequests;
 use crate::target_file::{Description, TargetFileError, TargetFiles};
+use archive::settings::SettingChange;
 use std::fs;
 use std::path::Path;
 use thiserror::Error;
@@ -95,9 +96,13 @@ impl KnownTarget {
 
     /// The same target booted with other words; `None` if it does not boot for each run, or lacks a word to remove.
     pub fn booted_with(&self, words: &BootWords) -> Option<Self> {
+        self.changed(words, &[])
+    }
+
+    /// The same target whose boots also have these words and write these files; `None` as for [`Self::booted_with`].
+    pub fn changed(&self, words: &BootWords, changes: &[SettingChange]) -> Option<Self> {
         let Some(Description::Machine(machine)) = &self.file else { return None };
-        let kernel_arguments = words.applied_to(&machine.kernel_arguments)?;
-        let machine = VirtualMachine { kernel_arguments, ..(**machine).clone() };
+        let machine = machine.changed(words, changes)?;
         Some(Self { name: self.name.clone(), file: Some(Description::Machine(machine.into())) })
     }
 

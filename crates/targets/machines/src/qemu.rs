@@ -48,7 +48,7 @@ use guest_reports::lock;
 use initramfs::SentFile;
 use kernel::Kernel;
 use machine::{Boot, Machine};
-use machine_file::{AcceleratorChoice, VirtualMachine};
+use machine_file::{AcceleratorChoice, VirtualMachine, path_and_value};
 use platform::{Accelerator, Platform};
 use problem::StateProblem;
 use protocol::guest::{FILE_BYTES_MAX, GuestCommand, parts_of_path};
@@ -204,10 +204,11 @@ impl QemuTarget {
         if self.idle().is_none() {
             self.end();
             let accelerator = self.ready.as_ref().map_or(Accelerator::Tcg, |ready| ready.accelerator);
-            let machine = match self.machine.saved_state && accelerator == Accelerator::Tcg {
+            let mut machine = match self.machine.saved_state && accelerator == Accelerator::Tcg {
                 true => self.restore_or_save()?,
                 false => self.boot_and_settle(accelerator)?,
             };
+            self.set(&mut machine)?;
             self.running = Some(Arc::new(Mutex::new(machine)));
         }
         let machine = self.running.clone().ok_or(BootError::NotPrepared)?;
@@ -237,6 +238,15 @@ impl QemuTarget {
             thread::sleep(SETTLE_STEP);
         }
         Ok(machine)
+    }
+
+    /// Writes the settings of the target file.
+    fn set(&self, machine: &mut Machine) -> Result<(), BootError> {
+        for (path, value) in self.machine.settings.iter().filter_map(|setting| path_and_value(setting)) {
+            let refused = |source| BootError::Setting { path: path.into(), value: value.into(), source };
+            machine.put(path, false, value.as_bytes()).map_err(refused)?;
+        }
+        Ok(())
     }
 
     fn note(&mut self, machine: &Machine, restored: bool) {

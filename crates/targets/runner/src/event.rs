@@ -127,6 +127,7 @@ impl Event {
             | Message::Planned(_)
             | Message::Seconds(_)
             | Message::Counters(_)
+            | Message::Energy(_)
             | Message::Watched(_)
             | Message::OutputCounts(_)
             | Message::StimulusBoard(_)

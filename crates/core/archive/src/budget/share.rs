@@ -71,6 +71,7 @@ impl Share {
             Message::KernelSeries(series) => (Self::KernelSeries, count(series.len()).max(1)),
             Message::Watched(series) => (Self::WatchedSeries, count(series.len()).max(1)),
             Message::Loads(loads) => (Self::LoadReports, count(loads.len()).max(1)),
+            Message::Energy(sources) => (Self::LoadReports, count(sources.len()).max(1)),
             Message::Counters(seconds) => (Self::CounterSeconds, count(seconds.len()).max(1)),
             Message::OutputCounts(counts) => (Self::CountedLines, count(counts.lines.len()).max(1)),
             Message::Problem(_) => (Self::Problems, 1),

@@ -8,23 +8,30 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Writes a file with the bytes after `data_before`, creating its parent directories.
+/// Writes a file with the bytes after `data_before`, creating its parent directories. A file of the kernel takes the bytes in one
+/// write, and keeps its mode, which it does not let anyone change.
 ///
 /// # Errors
-/// [`GuestError`]; an incomplete file is removed.
+/// [`GuestError`]; an incomplete new file is removed.
 pub fn put(path: &str, executable: bool, bytes: u64, data_before: u64, input: &Input) -> Result<(), GuestError> {
     let path = inside(path)?;
     if bytes > FILE_BYTES_MAX {
         return Err(GuestError::TooLarge { path, bytes });
     }
+    let existed = path.exists();
     let write = || {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         let file = File::create(&path)?;
-        file.set_permissions(Permissions::from_mode(if executable { 0o755 } else { 0o644 }))?;
+        let mode = if executable { 0o755 } else { 0o644 };
+        if file.metadata()?.permissions().mode() & 0o777 != mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
         input.store(data_before, bytes, file)
     };
     write().map_err(|error: io::Error| {
-        let _ = fs::remove_file(&path);
+        if !existed {
+            let _ = fs::remove_file(&path);
+        }
         GuestError::Write { path: path.clone(), error }
     })
 }

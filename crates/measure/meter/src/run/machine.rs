@@ -1,6 +1,6 @@
 //! Changes to the machine for the run, and their restoration.
 
-use crate::journal::{Journal, JournalError, UndoError};
+use crate::journal::{Journal, JournalError, SettingRoots, UndoError};
 use crate::kernel::dma_latency::DmaLatencyRequest;
 use crate::kernel::memory;
 use crate::link::Link;
@@ -8,7 +8,7 @@ use crate::problem::{MeterProblem, refused};
 use archive::settings::RunSettings;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Holds the journal, and the requests that end when they are dropped.
 #[derive(Debug, Default)]
@@ -65,10 +65,10 @@ impl Machine {
 /// The first one that cannot be changed; the earlier ones are in the journal.
 pub fn change_settings(settings: &RunSettings, journal: &mut Journal) -> Result<(), MeterProblem> {
     let of_loads = load::settings_of(&settings.loads);
+    let roots = SettingRoots::of_kernel();
     for change in of_loads.iter().chain(&settings.settings) {
         let path = Path::new(&change.path);
-        let inside = path.starts_with("/proc/sys") || path.starts_with("/sys");
-        if !inside || path.components().any(|part| part == Component::ParentDir) {
+        if !roots.contain(path) {
             return Err(MeterProblem::NotASetting { path: change.path.clone() });
         }
         journal.change_setting(path, &change.value).map_err(|error| match error {

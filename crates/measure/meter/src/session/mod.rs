@@ -23,6 +23,7 @@ use crate::audit::AuditRecording;
 use crate::block_path::BlockPathRecording;
 use crate::cadence::{Checkpoints, Every};
 use crate::counters::Counters;
+use crate::counters::energy::EnergyMeters;
 use crate::environment::tree::Tree;
 use crate::environment::{self, OwnPriority};
 use crate::gaps::Gaps;
@@ -165,6 +166,7 @@ impl<'a> Session<'a> {
         if let Some(block_path) = &mut self.resources.block_path {
             block_path.begin().map_err(MeterProblem::RequestsNotRecorded)?;
         }
+        let energy = self.settings.counters.then(|| EnergyMeters::begin(Path::new("/")));
         lines.phase(RunPhase::Settle);
         let span = self.source.start();
         lines.link.send_in(self.source.gaps());
@@ -177,6 +179,9 @@ impl<'a> Session<'a> {
         let ended_ns = if matches!(stopped, Ok(Stopped::AsPlanned)) { span.end_ns.min(now_ns) } else { now_ns };
         lines.link.send_in(Gaps::default());
         lines.link.send(&Message::Phase { phase: RunPhase::Collect, monotonic_ns: ended_ns });
+        if let Some(used) = energy.map(EnergyMeters::end).filter(|used| !used.is_empty()) {
+            lines.link.send(&Message::Energy(used));
+        }
         // Where one thread hangs, what the others measured is sent all the same.
         let collected = self.collect(&mut lines.link);
         Ok(match stopped.and_then(|stopped| collected.map(|()| stopped))? {

@@ -1,5 +1,6 @@
 //! The settings that tuning tries: from the findings of a check and from the command line.
 
+use super::firmware;
 use crate::exit::UsageError;
 use crate::measuring::arguments::setting_change;
 use archive::facts::Applied;
@@ -12,6 +13,7 @@ use std::collections::BTreeSet;
 
 const BOOT: &str = "boot ";
 const BOOT_WITHOUT: &str = "boot-without ";
+const FIRMWARE: &str = "firmware ";
 
 /// A setting that a run has or lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,9 @@ pub struct Candidate {
     pub changes: Vec<Changed>,
     #[serde(default, skip_serializing_if = "BootWords::is_empty")]
     pub boot: BootWords,
+    /// What a person sets in the firmware's setup; such a candidate has no other change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
 }
 
 /// One file of a candidate.
@@ -50,6 +55,12 @@ pub enum WhyLeftOut {
     ByHand,
     /// The target does not boot for each run.
     NeedsBoot,
+    /// It is in the firmware of the machine that this program runs on, and the boot would end the program.
+    EndsWithBoot,
+    /// The target is a virtual machine.
+    NoFirmware,
+    /// A person answers at each boot, and the program is not run on a terminal.
+    NoTerminal,
     /// The machine has the value already.
     SetAlready,
     /// Another candidate changes the same file.
@@ -82,23 +93,33 @@ impl Candidate {
         if name.trim().is_empty() {
             return Err(refused("the name before the colon is empty"));
         }
-        let mut candidate =
-            Self { name: name.trim().into(), rule: None, changes: Vec::new(), boot: BootWords::default() };
+        let mut candidate = Self {
+            name: name.trim().into(),
+            rule: None,
+            changes: Vec::new(),
+            boot: BootWords::default(),
+            firmware: None,
+        };
         for part in parts.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             if let Some(word) = part.strip_prefix(BOOT) {
                 candidate.boot.add.push(word.trim().into());
             } else if let Some(word) = part.strip_prefix(BOOT_WITHOUT) {
                 candidate.boot.remove.push(word.trim().into());
+            } else if let Some(set) = part.strip_prefix(FIRMWARE) {
+                candidate.firmware = Some(set.trim().into());
             } else {
                 let (path, value) = part
                     .split_once('=')
-                    .ok_or_else(|| refused("a change is PATH=VALUE, boot WORD or boot-without WORD"))?;
+                    .ok_or_else(|| refused("a change is PATH=VALUE, boot WORD, boot-without WORD or firmware TEXT"))?;
                 let change = setting_change(path, value).map_err(|why| refused(&why.to_string()))?;
                 candidate.changes.push(Changed { change, before: None });
             }
         }
-        if candidate.changes.is_empty() && candidate.boot.is_empty() {
-            return Err(refused("it changes nothing"));
+        let is_for_a_program = !candidate.changes.is_empty() || !candidate.boot.is_empty();
+        match (is_for_a_program, &candidate.firmware) {
+            (true, Some(_)) => return Err(refused("a firmware setting is a candidate of its own")),
+            (false, None) => return Err(refused("it changes nothing")),
+            _ => {}
         }
         Ok(candidate)
     }
@@ -119,7 +140,13 @@ impl Candidate {
             }
         }
         let can_be_made = !changes.is_empty() || !boot.is_empty();
-        can_be_made.then(|| Self { name: finding.id.clone(), rule: Some(finding.id.clone()), changes, boot })
+        can_be_made.then(|| Self {
+            name: finding.id.clone(),
+            rule: Some(finding.id.clone()),
+            changes,
+            boot,
+            firmware: None,
+        })
     }
 }
 
@@ -156,6 +183,8 @@ impl Candidates {
             WhyLeftOut::SameFile(rival.name.clone())
         } else if !candidate.boot.is_empty() && target.booted_with(&candidate.boot).is_none() {
             WhyLeftOut::NeedsBoot
+        } else if let Some(why) = candidate.firmware.as_ref().and_then(|_| firmware::obstacle(target)) {
+            why
         } else if self.tried.len() >= CANDIDATES_MAX {
             WhyLeftOut::TooMany
         } else {
@@ -182,7 +211,8 @@ impl Candidates {
             let refused = candidate.changes.iter().filter_map(of).find_map(|one| one.problem.clone());
             let set_already =
                 |changed: &Changed| of(changed).is_some_and(|one| one.before.as_ref() == Some(&one.value));
-            let idle = candidate.boot.is_empty() && candidate.changes.iter().all(set_already);
+            let has_changes_alone = candidate.boot.is_empty() && candidate.firmware.is_none();
+            let idle = has_changes_alone && candidate.changes.iter().all(set_already);
             let why = refused.map(WhyLeftOut::Refused).or_else(|| idle.then_some(WhyLeftOut::SetAlready));
             match why {
                 Some(why) => self.left_out.push(LeftOut { name: candidate.name, why }),
@@ -219,13 +249,22 @@ mod tests {
         assert!(refused("a: /etc/passwd=1").contains("/etc/passwd"));
         assert!(refused("a: ").contains("changes nothing"));
         assert!(refused("a: word").contains("PATH=VALUE"));
+        assert_eq!(Candidate::parse("a: firmware HT off").unwrap().firmware.as_deref(), Some("HT off"));
+        assert!(refused("a: firmware HT off; kernel.x=1").contains("of its own"));
     }
 
     #[test]
     fn candidates_that_cannot_be_tried_are_left_out_with_the_reason() {
-        let own =
-            ["a: kernel.x=1", "b: kernel.x=2", "c: boot quiet", "d: kernel.y=1", "e: kernel.z=1", "f: kernel.w=1"]
-                .map(|text| Candidate::parse(text).unwrap());
+        let own = [
+            "a: kernel.x=1",
+            "b: kernel.x=2",
+            "c: boot quiet",
+            "d: kernel.y=1",
+            "e: kernel.z=1",
+            "f: kernel.w=1",
+            "g: firmware HT off",
+        ]
+        .map(|text| Candidate::parse(text).unwrap());
         let mut candidates = Candidates::gather(&own, std::iter::empty(), &["d".to_owned()], &KnownTarget::local());
         let applied = |name: &str, before: &str, problem: Option<&str>| Applied {
             path: format!("/proc/sys/kernel/{name}"),
@@ -242,6 +281,7 @@ mod tests {
             ("b", WhyLeftOut::SameFile("a".into())),
             ("c", WhyLeftOut::NeedsBoot),
             ("d", WhyLeftOut::Unwanted),
+            ("g", WhyLeftOut::EndsWithBoot),
             ("e", WhyLeftOut::SetAlready),
             ("f", WhyLeftOut::Refused("no".into())),
         ];

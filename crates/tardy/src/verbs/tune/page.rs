@@ -2,7 +2,7 @@
 
 use super::candidate::{LeftOut, WhyLeftOut};
 use super::files;
-use super::question::{Journal, Price, Tuned};
+use super::question::{Cost, Journal, Price, Tuned};
 use crate::measuring::rounds::RoundsState;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
@@ -14,6 +14,9 @@ use std::path::Path;
 use words::figures::{counted, duration};
 use words::printable::printable;
 use words::shell::quoted;
+
+/// Most names in a list of settings that do nothing.
+const NAMES_MAX: usize = 6;
 
 /// The figure in the words of a sentence.
 pub fn goal_words(goal: &Goal) -> String {
@@ -114,6 +117,10 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
             table.row(["all of them".into(), times(total), interval(total), work(tuned, None)]);
         }
         page.headed_table(&table);
+        // A machine in virtual time has neither power nor a boot that takes time.
+        if !journal.virtual_time {
+            page.wrapped("price  ", &format!("all of them: {}.", other_prices(tuned)));
+        }
     }
     for pair in &result.pairs {
         let [one, other] = pair.members.map(name);
@@ -140,7 +147,7 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
         result.useless.iter().filter(|one| one.effect * result.least >= 1.0).map(|one| name(one.candidate)).collect();
     if !useless.is_empty() {
         let changes = if useless.len() == 1 { "changes" } else { "change" };
-        let text = format!("{} {changes} it by less than {}", useless.join(", "), percent(result.least));
+        let text = format!("{} {changes} it by less than {}", few(&useless), percent(result.least));
         page.wrapped("useless  ", &format!("{text}."));
     }
     for one in &result.undecided {
@@ -167,6 +174,11 @@ fn left_out(all: &[LeftOut], page: &mut Page) {
             WhyLeftOut::NeedsBoot => {
                 format!("{number} that take a boot, and this target does not boot for each run: {list}")
             }
+            WhyLeftOut::EndsWithBoot => {
+                format!("{list}: a boot of this machine would end the series; tune it from another computer, over ssh")
+            }
+            WhyLeftOut::NoFirmware => format!("{list}: a virtual machine has no such setup"),
+            WhyLeftOut::NoTerminal => format!("{list}: each boot asks a person, and this is not a terminal"),
             WhyLeftOut::SetAlready => format!("{list}: the machine has the value already"),
             WhyLeftOut::SameFile(other) => format!("{list}: {} changes the same file", printable(other)),
             WhyLeftOut::Refused(reason) => format!("{list}: the kernel refused it ({})", printable(reason)),
@@ -174,6 +186,14 @@ fn left_out(all: &[LeftOut], page: &mut Page) {
             WhyLeftOut::TooMany => format!("{list}: others fill the list of candidates"),
         };
         page.wrapped("not tried  ", &format!("{text}."));
+    }
+}
+
+/// The names, or the first ones and the number of the others; tune.json has all.
+fn few(names: &[String]) -> String {
+    match names.len() {
+        0..=NAMES_MAX => names.join(", "),
+        all => format!("{} and {} others", names[..NAMES_MAX - 1].join(", "), all - NAMES_MAX + 1),
     }
 }
 
@@ -189,12 +209,31 @@ fn interval(effect: &Estimate) -> String {
     effect.interval.map_or(String::new(), |ends| format!("[{:.2}, {:.2}]", ends.low, ends.high))
 }
 
+fn change(name: &str, price: &Price) -> String {
+    let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
+    let ends = price.ratio.interval.map(|ends| format!(" [{}, {}]", percent(ends.low), percent(ends.high)));
+    format!("{name} {}{}", percent(price.ratio.value), ends.unwrap_or_default())
+}
+
 fn work(tuned: &Tuned, candidate: Option<usize>) -> String {
-    let change = |price: &Price| {
-        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
-        let ends = price.ratio.interval.map(|ends| format!(" [{}, {}]", percent(ends.low), percent(ends.high)));
-        format!("{} {}{}", price.load, percent(price.ratio.value), ends.unwrap_or_default())
+    let of_load = |price: &Price| match &price.cost {
+        Cost::Work(load) if price.candidate == candidate => Some(change(load, price)),
+        _ => None,
     };
-    let prices: Vec<String> = tuned.prices.iter().filter(|price| price.candidate == candidate).map(change).collect();
+    tuned.prices.iter().filter_map(of_load).collect::<Vec<_>>().join(", ")
+}
+
+/// Power and boot time with all members.
+fn other_prices(tuned: &Tuned) -> String {
+    let of_machine = |price: &Price| match &price.cost {
+        _ if price.candidate.is_some() => None,
+        Cost::Power(part) => Some(change(&format!("power of {}", printable(part)), price)),
+        Cost::BootTime {} => Some(change("boot time", price)),
+        Cost::Work(_) => None,
+    };
+    let mut prices: Vec<String> = tuned.prices.iter().filter_map(of_machine).collect();
+    if !tuned.prices.iter().any(|price| matches!(price.cost, Cost::Power(_))) {
+        prices.push("power unknown, because neither RAPL nor hwmon counted it".into());
+    }
     prices.join(", ")
 }

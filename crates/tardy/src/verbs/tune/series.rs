@@ -1,6 +1,7 @@
 //! The runs of tuning: each with its candidates, and the answer of the complete rounds.
 
-use super::question::{Journal, Measured, Price, RUNS_MIN, Tuned, Tuning, blocks, tuner};
+use super::firmware;
+use super::question::{Cost, Journal, Measured, Price, RUNS_MIN, Tuned, Tuning, blocks, tuner};
 use crate::exit::UsageError;
 use crate::measuring::machine::find;
 use crate::measuring::rounds::{Measurable, RoundsState, RunResult, StoredSeries};
@@ -33,7 +34,7 @@ impl Measurable for Tuning {
         }
         series.measuring.report("a first run without changes");
         let started = Instant::now();
-        let run = measure(series, Configuration::NONE, BASELINE)?;
+        let run = measure(series, Configuration::NONE, BASELINE, 0)?;
         let took_ns = ns_since(started).max(1);
         let account = match run {
             _ if series.measuring.stopped() => return ended(series, RoundsState::Interrupted, None),
@@ -67,7 +68,7 @@ impl Measurable for Tuning {
         let all = series.journal.question.candidates.len();
         let runs = series.journal.question.measured.len();
         series.measuring.report(&format!("round {round}, run {}: {} of {all} settings", runs + 1, configuration.len()));
-        Ok(measure(series, configuration, archive)?.map(|_| ()))
+        Ok(measure(series, configuration, archive, round)?.map(|_| ()))
     }
 
     fn decided(series: &Series) -> bool {
@@ -94,14 +95,14 @@ fn answer(journal: &Journal) -> Option<Tuned> {
     })
 }
 
-/// The work of the loads with and without each member, and with and without all.
+/// The costs with and without each member, and with and without all.
 fn prices(journal: &Journal, result: &TuneResult, members: Configuration) -> Vec<Price> {
-    let loads: BTreeSet<String> = journal.question.measured.values().flat_map(|run| run.work.keys().cloned()).collect();
+    let costs: BTreeSet<Cost> = journal.question.measured.values().flat_map(|run| run.costs().into_keys()).collect();
     let mut prices = Vec::new();
-    for load in loads {
+    for cost in costs {
         let compared = |with: Configuration, without: Configuration| {
             let ratio =
-                |(one, other): (&Measured, &Measured)| Some((one.work.get(&load)? / other.work.get(&load)?).ln());
+                |(one, other): (&Measured, &Measured)| Some((one.costs().get(&cost)? / other.costs().get(&cost)?).ln());
             let both = blocks(journal).filter_map(|block| Some((*block.get(&with)?, *block.get(&without)?)));
             let logarithms: Vec<f64> = both.filter_map(ratio).filter(|value| value.is_finite()).collect();
             ratio_of(&logarithms, result.confidence)
@@ -110,7 +111,7 @@ fn prices(journal: &Journal, result: &TuneResult, members: Configuration) -> Vec
         let all = (!members.is_empty()).then_some((None, members, Configuration::NONE));
         for (candidate, with, without) in single.chain(all) {
             if let Some(ratio) = compared(with, without) {
-                prices.push(Price { candidate, load: load.clone(), ratio });
+                prices.push(Price { candidate, cost: cost.clone(), ratio });
             }
         }
     }
@@ -123,15 +124,23 @@ fn ended(series: &mut Series, state: RoundsState, problem: Option<String>) -> an
     Ok(false)
 }
 
-/// Measures with these candidates, explains and keeps the figures; the inner error says why the run does not count.
+/// Measures with these candidates, explains and keeps the figures; the inner error says why the run does not count. `round`
+/// counts from 1.
 fn measure(
     series: &mut Series,
     configuration: Configuration,
     archive: &str,
+    round: u32,
 ) -> anyhow::Result<Result<Account, String>> {
+    let Some(firmware) = firmware_set(series, configuration)? else {
+        return Ok(Err("stopped before a boot with other firmware settings".into()));
+    };
     let (settings, boot) = with_candidates(&series.journal.question, configuration);
+    let settings = RunSettings { dither_seed: seed_of_round(settings.dither_seed, round), ..settings };
     let target = if boot.is_empty() { Some(series.machines.clone()) } else { series.machines.booted_with(&boot) };
     let Some(target) = target else { return Ok(Err(format!("{} cannot be booted", series.machines.name()))) };
+    // In virtual time a run starts at a fixed instant, however long the boot took.
+    let boots = target.virtual_machine().is_ok() && !target.is_in_virtual_time();
     let directory = series.directory.join(archive);
     let started = Instant::now();
     // Of a baseline that was interrupted.
@@ -142,6 +151,9 @@ fn measure(
     let account = Account::of(run, ExplanationSource::Traces);
     let summary = account.summary();
     let journal = &mut series.journal;
+    if let Err(why) = journal.question.take_boot(firmware, account.run().boot_id.as_deref()) {
+        return Ok(Err(why));
+    }
     journal.emulated |= summary.emulated;
     journal.virtual_time |= summary.virtual_time;
     if !summary.valid {
@@ -153,11 +165,32 @@ fn measure(
         return Ok(Err("the run has no samples".into()));
     };
     let work = figures.loads.iter().map(|load| (load.name.clone(), load.per_second)).collect();
-    journal.question.measured.insert(archive.to_owned(), Measured { figure, took_ns: ns_since(started), work });
+    let run = account.run();
+    let power = run.energy.iter().filter_map(|used| Some((used.source.clone(), used.watts()?))).collect();
+    let boot_ns = run.phases.first().map(|(_, begun_ns)| *begun_ns).filter(|_| boots);
+    let measured = Measured { figure, took_ns: ns_since(started), work, power, boot_ns };
+    journal.question.measured.insert(archive.to_owned(), measured);
     if !series.measuring.stopped() {
         account.save_explanations()?;
     }
     Ok(Ok(account))
+}
+
+/// The firmware settings of the run, after asking for a boot if they are others than before; `None` if the user stopped the series
+/// instead.
+fn firmware_set(series: &mut Series, configuration: Configuration) -> anyhow::Result<Option<Configuration>> {
+    let question = &series.journal.question;
+    let wanted = firmware::wanted(&question.candidates, configuration);
+    if wanted != question.firmware_set && !firmware::ask(series.machines.name(), &question.candidates, wanted)? {
+        series.measuring.signals.requests().request();
+        return Ok(None);
+    }
+    Ok(Some(wanted))
+}
+
+/// The seed of all runs of a round. In virtual time the same seed gives the same run again, so each round has another one.
+fn seed_of_round(first: Option<u64>, round: u32) -> Option<u64> {
+    first.map(|seed| seed.wrapping_add(u64::from(round)))
 }
 
 fn ns_since(started: Instant) -> u64 {

@@ -81,6 +81,8 @@ pub enum BootError {
     Guest(String),
     #[error("the connection to the guest ended after booting: {0}")]
     WentAway(io::Error),
+    #[error("the guest refused {value} for {path} ({source}); correct `settings` in the target file")]
+    Setting { path: String, value: String, source: io::Error },
     #[error("the machine did not answer after loading: {0}")]
     NoAnswer(io::Error),
     #[error(transparent)]
@@ -127,6 +129,7 @@ impl Reason for BootError {
             | Self::Line(_)
             | Self::Stopped
             | Self::WentAway(_)
+            | Self::Setting { .. }
             | Self::NoAnswer(_)
             | Self::State(_)
             | Self::File(_)

@@ -3,7 +3,10 @@
 use super::platform::Platform;
 use super::saved_state;
 use crate::architecture::Architecture;
+use crate::boot_words::BootWords;
 use crate::target_syntax::{SyntaxError, read_checked};
+use archive::settings::SettingChange;
+use protocol::guest::parts_of_path;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -73,6 +76,9 @@ pub struct VirtualMachine {
     /// In virtual time: an instruction takes two to the power of this many nanoseconds.
     #[serde(default)]
     pub instruction_shift: u8,
+    /// Files that every boot writes before the first command, as `PATH=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -114,6 +120,19 @@ pub enum MachineFileError {
     InstructionShift,
     #[error("start_seconds is a number from 1 to 3600")]
     StartSeconds,
+    #[error("settings has `{0}`; write PATH=VALUE with a path below /proc or /sys")]
+    Setting(String),
+    #[error(
+        "the host writes settings after booting, and sends nothing to a machine in virtual time; use `tardy run --set`"
+    )]
+    SettingsInVirtualTime,
+}
+
+/// The parts of a setting; `None` if it has none, or leads elsewhere than to the kernel's settings.
+pub fn path_and_value(setting: &str) -> Option<(&str, &str)> {
+    let (path, value) = setting.split_once('=')?;
+    let is_the_kernels = path.starts_with("/proc/") || path.starts_with("/sys/");
+    (is_the_kernels && parts_of_path(path).is_some() && !value.is_empty()).then_some((path, value))
 }
 
 fn cpus() -> u32 {
@@ -157,6 +176,7 @@ impl VirtualMachine {
             saved_state: false,
             start_seconds: start_seconds(),
             instruction_shift: 0,
+            settings: Vec::new(),
         }
     }
 
@@ -199,7 +219,10 @@ impl VirtualMachine {
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
             return Err(MachineFileError::Modules);
         }
-        Ok(())
+        match self.settings.iter().find(|setting| path_and_value(setting).is_none()) {
+            Some(wrong) => Err(MachineFileError::Setting(wrong.clone())),
+            None => Ok(()),
+        }
     }
 
     fn check_saved_state(&self) -> Result<(), MachineFileError> {
@@ -228,7 +251,22 @@ impl VirtualMachine {
         if !(1..=3600).contains(&self.start_seconds) {
             return Err(MachineFileError::StartSeconds);
         }
+        if !self.settings.is_empty() {
+            return Err(MachineFileError::SettingsInVirtualTime);
+        }
         Ok(())
+    }
+
+    /// The same machine whose boots also have these words, and write these files in place of older values for them; `None` if it
+    /// lacks a word to remove.
+    pub fn changed(&self, words: &BootWords, changes: &[SettingChange]) -> Option<Self> {
+        let kernel_arguments = words.applied_to(&self.kernel_arguments)?;
+        let is_changed = |setting: &String| {
+            path_and_value(setting).is_some_and(|(path, _)| changes.iter().any(|change| change.path == path))
+        };
+        let kept = self.settings.iter().filter(|setting| !is_changed(setting)).cloned();
+        let settings = kept.chain(changes.iter().map(|change| format!("{}={}", change.path, change.value))).collect();
+        Some(Self { kernel_arguments, settings, ..self.clone() })
     }
 
     /// QEMU, as a name in PATH or as a path.
@@ -261,6 +299,19 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_machine_has_the_new_words_and_values_alone() {
+        let text = "backend = \"qemu\"\nkernel = \"/k\"\nkernel_arguments = \"quiet debug\"\nsettings = [\"/proc/a=1\", \"/sys/b=2\"]";
+        let machine = VirtualMachine::parse(text).unwrap();
+        let words = BootWords { add: vec!["nohz=off".into()], remove: vec!["debug".into()] };
+        let changes = [SettingChange { path: "/proc/a".into(), value: "0".into() }];
+        let changed = machine.changed(&words, &changes).unwrap();
+        assert_eq!(changed.kernel_arguments, "quiet nohz=off");
+        assert_eq!(changed.settings, ["/sys/b=2", "/proc/a=0"]);
+        assert_eq!(VirtualMachine::parse(&changed.to_text()).unwrap(), changed);
+        assert_eq!(changed.changed(&words, &[]), None, "it lacks the word by now");
+    }
+
+    #[test]
     fn an_invalid_key_or_value_is_named() {
         let wrong = |line: &str| {
             VirtualMachine::parse(&format!("backend = \"qemu\"\nkernel = \"/k\"\n{line}")).unwrap_err().to_string()
@@ -276,6 +327,10 @@ mod tests {
         assert!(wrong("saved_state = true\nqemu_arguments = [\"-hda\", \"x\"]").contains("disks"));
         let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsaved_state = true";
         assert_eq!(VirtualMachine::parse(exact), Err(MachineFileError::SavedVirtualTime));
+        assert!(wrong("settings = [\"kernel.x=1\"]").contains("PATH=VALUE"));
+        assert!(wrong("settings = [\"/proc/../etc/passwd=1\"]").contains("PATH=VALUE"));
+        let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsettings = [\"/proc/x=1\"]";
+        assert_eq!(VirtualMachine::parse(exact), Err(MachineFileError::SettingsInVirtualTime));
         let board = VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"");
         assert!(board.unwrap_err().to_string().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());

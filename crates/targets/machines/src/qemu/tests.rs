@@ -91,6 +91,21 @@ fn commands_and_files_share_a_machine_until_a_command_fails() {
 }
 
 #[test]
+fn a_boot_writes_the_settings_of_the_file_before_the_first_command() {
+    let stage = Stage::new("serves");
+    let mut target = stage.target(VirtualMachine { settings: vec!["/proc/irq/9/smp=0-1=x".into()], ..stage.machine() });
+    target.prepare().unwrap();
+    let mut running = target.start(&measure()).unwrap();
+    running.write(b"one\n").unwrap();
+    assert_eq!(everything(running.as_mut()).len(), 10_000 * "measure got one\n".len());
+    assert_eq!(running.wait(Duration::from_secs(60)), Some(Exit::Code(0)));
+    target.fetch_file(Path::new("/proc/irq/9/smp"), &stage.path("back")).unwrap();
+    assert_eq!(fs::read_to_string(stage.path("back")).unwrap(), "0-1=x");
+    drop((running, target));
+    stage.assert_nothing_is_left();
+}
+
+#[test]
 fn a_kvm_that_is_there_and_hangs_costs_only_time() {
     let stage = Stage::new("hangs-with-kvm");
     fs::write(stage.path("kvm"), "").unwrap();
