@@ -59,7 +59,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Pause between two looks for a process that does not run.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Guards until a signal ends it, or the command or the process that it guards has ended. `folder` is that of the configuration.
+/// Guards until a signal ends it, or the command or the process that it guards has ended. Relative paths of the configuration start in `folder`.
 ///
 /// # Errors
 /// If it could not begin.

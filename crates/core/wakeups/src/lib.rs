@@ -1,7 +1,7 @@
 //! Wake-ups of the threads of any program, from the kernel's events: while they are recorded, and from a recording.
 //!
 //! [`thread_events`] reads the few events that concern a wake-up, [`wakeups`] turns these into samples, [`series`] counts the samples
-//! of each thread, and [`followed`] combines them; [`recent`] remembers the latest of the last seconds. [`stretch`] reads what a latency tracer of the kernel found by itself.
+//! of each thread, and [`followed`] combines them; [`recent`] remembers the worst of the last seconds. [`stretch`] reads what a latency tracer of the kernel found by itself.
 
 #![deny(clippy::disallowed_methods)]
 

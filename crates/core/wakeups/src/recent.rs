@@ -1,4 +1,4 @@
-//! The latest wake-up of each of the last seconds, for a stretch that is kept on request.
+//! The worst wake-up of each of the last seconds, for a stretch that is kept on request.
 
 use archive::sample::Sample;
 use archive::spike::SpikeReason;
@@ -38,7 +38,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// Remembers a wake-up if it is the latest of its second. Cycles are not wake-ups.
+    /// Remembers a wake-up if it is the worst of its second. Cycles are not wake-ups.
     pub fn see(&mut self, late: Late) {
         if late.kind == WatchedKind::Cycle || late.sample.due_ns < self.forgotten_until_ns {
             return;
@@ -59,7 +59,7 @@ impl Recent {
         self.forgotten_until_ns = until_ns;
     }
 
-    /// The latest wake-up that was seen since this instant, as exactly as whole seconds show it; the last one at least.
+    /// The worst wake-up that was seen since this instant, as exactly as whole seconds show it; the last one at least.
     pub fn latest_since(&self, from_ns: i64) -> Option<Late> {
         let known = self.slots.iter().flatten().map(|(_, late)| late).chain(&self.last);
         known.filter(|late| late.sample.seen_ns() >= from_ns).max_by_key(|late| late.sample.latency_ns).copied()

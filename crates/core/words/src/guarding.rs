@@ -27,7 +27,7 @@ impl Miss<'_> {
         };
         let limit = self.limit_ns.map(|limit_ns| format!(" (limit {})", latency(limit_ns))).unwrap_or_default();
         let before = match (saved, recovered) {
-            (true, _) => "saved the last seconds; the latest wake-up in them: ",
+            (true, _) => "saved the last seconds; the worst wake-up in them: ",
             (false, true) => "before the last guard was killed, ",
             (false, false) => "",
         };

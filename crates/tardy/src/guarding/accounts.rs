@@ -11,7 +11,6 @@ use account::{Account, ExplanationSource};
 use archive::reader::Run;
 use archive::watched::guard::EventKind;
 use report::account::culprit;
-use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,8 +21,6 @@ use words::guarding;
 
 /// Misses that wait for their account. One comes a second; beyond that they are counted.
 const WAITING_MAX: usize = 16;
-/// Below ordinary threads, but not behind everything: an account is due within a second.
-const NICE: i32 = 5;
 /// Time without an account after which misses without one are reported.
 const REPORTED_AFTER_NS: i64 = 60_000_000_000;
 
@@ -88,7 +85,6 @@ impl Accounts {
             Accounting { shared, outputs, rate, reported: 0, reported_ns: monotonic_ns(), current: None };
         let thread = thread::Builder::new().name("tardy:explain".into()).spawn(move || {
             let _ = ready.send(rustix::thread::gettid().as_raw_nonzero().get());
-            let _ = setpriority_process(None, NICE);
             accounting.follow(&to_do);
             accounting.tick(true);
             accounting.outputs.end();

@@ -18,7 +18,7 @@ const SAVE_SECONDS_MAX: u32 = 60;
 /// A shorter session spends more of its time on the change than on the watch.
 const SESSION_NS_MIN: u64 = 60_000_000_000;
 
-/// Everything that a guard can be told.
+/// Every option of a guard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardConfig {

@@ -1,4 +1,4 @@
-//! What one recorded event costs on this machine: two threads wake each other on one CPU, before the trace is on and while it is.
+//! The price of a recorded event on this machine. Two threads wake each other on one CPU, before the trace is on and while it is.
 
 use super::cost::CostMeter;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -6,11 +6,13 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const BATCHES: usize = 5;
-const ROUND_TRIPS: usize = 400;
-/// Where the machine is too busy to show it, a price that no machine known exceeds, in ns.
-const UNKNOWN_NS: f64 = 500.0;
-const RANGE_NS: std::ops::RangeInclusive<f64> = 20.0..=5000.0;
+const BATCHES: usize = 25;
+const ROUND_TRIPS: usize = 100;
+/// Where the machine is too busy to show it: more than an event costs on a usual machine, in ns.
+const UNKNOWN_NS: f64 = 300.0;
+/// A higher price includes other work.
+const NS_MAX: f64 = 2000.0;
+const NS_MIN: f64 = 20.0;
 
 /// The time of a batch without a trace, to compare with.
 pub struct Untraced {
@@ -34,7 +36,8 @@ impl Untraced {
         let fewest = events.into_iter().min().unwrap_or(0);
         let Some(traced) = traced.filter(|_| fewest > ROUND_TRIPS as u64) else { return UNKNOWN_NS };
         let added_ns = traced.saturating_sub(self.batch).as_nanos() as f64;
-        (added_ns / fewest as f64).clamp(*RANGE_NS.start(), *RANGE_NS.end())
+        let event_ns = added_ns / fewest as f64;
+        if event_ns > NS_MAX { UNKNOWN_NS } else { event_ns.max(NS_MIN) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rate of accounts: a few at once after a quiet time, then so many a minute.
+//! The rate of accounts: a few at once after a quiet time, then a number per minute.
 
 /// Tokens for accounts; time is passed in.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What a guard before this one left: it was killed, or the machine went down.
+//! Misses that a guard before this one left without an account: it was killed, or the machine went down.
 
 use super::accounts::{Accounts, Late};
 use super::config::GuardConfig;

@@ -34,6 +34,10 @@ const SILENCE: Duration = Duration::from_secs(120);
 const BUFFERS: u64 = 2;
 const FOLLOWER_KB: u64 = 1024;
 
+/// Codes of the meter's answers to requests.
+const NOTHING_TO_SAVE: &str = "meter.nothing-to-save";
+const EVENTS_SHED: &str = "meter.events-shed";
+
 /// What the sessions of a guard share.
 pub struct Guard {
     pub config: GuardConfig,
@@ -151,7 +155,7 @@ impl Following<'_> {
                 }
             }
             Event::Progress { .. } => self.look_after_cost(),
-            Event::Problem(problem) if self.guard.complained.insert(problem.code.as_str().to_owned()) => {
+            Event::Problem(problem) if self.is_news(problem.code.as_str()) => {
                 complain!("tardy guard: {}", crate::nothing_measured::with_fix(problem));
             }
             _ => {}
@@ -159,6 +163,11 @@ impl Following<'_> {
         if let Some(spike) = self.known.take(event) {
             self.account_for(spike);
         }
+    }
+
+    /// Each problem is reported once. Shedding has its own line, and each request to save its answer.
+    fn is_news(&mut self, code: &str) -> bool {
+        code == NOTHING_TO_SAVE || (code != EVENTS_SHED && self.guard.complained.insert(code.to_owned()))
     }
 
     /// The trace is on: from here on the guard costs something.

@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn kinds_go_one_by_one_and_return_after_a_calm_time() {
         let mut shedding = Shedding::of(0.5);
-        assert_eq!(weighed(&mut shedding, 0.4, 100), []);
+        assert_eq!(weighed(&mut shedding, 0.4, 100), Vec::<usize>::new());
         assert_eq!(weighed(&mut shedding, 0.7, 2), [1, 2]);
         assert_eq!(shedding.kinds(), [EventKind::Memory, EventKind::Charges]);
-        assert_eq!(weighed(&mut shedding, 0.45, 100), [], "a kind more would cost too much");
+        assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "a kind more would cost too much");
         assert_eq!(weighed(&mut shedding, 0.2, 6), [1]);
         assert_eq!(weighed(&mut shedding, 0.2, 6), [0]);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
         assert_eq!(weighed(&mut shedding, 0.1, 6), [0]);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 0.1, 11), [], "twice the time");
+        assert_eq!(weighed(&mut shedding, 0.1, 11), Vec::<usize>::new(), "twice the time");
         assert_eq!(weighed(&mut shedding, 0.1, 1), [0]);
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 const FILE: &str = "state.json";
 
-/// The process of a guard. A number alone could be that of another process by now.
+/// The process of a guard. A number alone could belong to another process by now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardState {
     pub pid: i32,

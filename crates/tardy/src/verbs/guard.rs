@@ -139,6 +139,22 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_starts_a_guard_with_the_options_of_this_verb() {
+        let value = |key: &str| UNIT.lines().find_map(|line| line.strip_prefix(&format!("{key}=")));
+        let start = value("ExecStart").unwrap().replace("%i", "robot");
+        let words: Vec<&str> = start.split(' ').collect();
+        assert_eq!(words[..2], ["/usr/bin/tardy", "guard"]);
+        let arguments = parsed(&words[2..]).unwrap();
+        assert_eq!(arguments.config, Some("/etc/tardy/guard/robot.toml".into()));
+        assert_eq!(arguments.directory, Some("/var/lib/tardy/guard/robot".into()));
+        assert_eq!((value("Type"), value("Restart")), (Some("exec"), Some("on-failure")));
+        let sections: Vec<&str> = UNIT.lines().filter(|line| line.starts_with('[')).collect();
+        assert_eq!(sections, ["[Unit]", "[Service]", "[Install]"]);
+        let is_plain = |line: &str| line.is_empty() || line.starts_with(['#', '[']) || line.contains('=');
+        assert!(UNIT.lines().all(is_plain), "{UNIT}");
+    }
+
+    #[test]
     fn a_guard_does_one_thing() {
         assert!(parsed(&["--save", "--comm", "x"]).is_err());
         assert!(parsed(&["--print-unit", "--print-config"]).is_err());

@@ -106,9 +106,9 @@ impl Follower {
     /// # Errors
     /// [`TraceError`].
     pub fn begin(&self, tids: &[i32]) -> Result<Additions, TraceError> {
-        // Without a thread the kernel would record all of them; this process is not a watched one.
-        let own = [std::process::id() as i32];
-        self.instance.set_event_pids(if tids.is_empty() { &own } else { tids })?;
+        // Without a thread the kernel would record all of them. A thread of the meter would record its own reads of the trace.
+        let none = [unused_tid()];
+        self.instance.set_event_pids(if tids.is_empty() { &none } else { tids })?;
         self.instance.set_tracing_on(true)?;
         Ok(Additions { instance: self.instance.clone() })
     }
@@ -141,6 +141,12 @@ impl Follower {
         let tid = answer.recv().unwrap_or_default();
         Ok((handle, tid))
     }
+}
+
+/// The number that the kernel gives to a thread last.
+fn unused_tid() -> i32 {
+    let limit = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok();
+    limit.and_then(|text| text.trim().parse::<i32>().ok()).map_or(i32::from(i16::MAX), |max| max - 1)
 }
 
 /// Adds threads to the recorded ones.

@@ -252,7 +252,11 @@ impl SampleSource for WatchedThreads<'_> {
         let (guard, output) = self.request.guard.zip(self.saves.as_ref())?;
         let asked_ns = now_ns.saturating_sub_unsigned(guard.saved_ns);
         let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));
-        let latest = lock(&self.followed).recent.latest_since(from_ns);
+        // Where the buffers reach back less far than the reading, an account without a trace is better than none.
+        let latest = {
+            let followed = lock(&self.followed);
+            followed.recent.latest_since(from_ns).or_else(|| followed.recent.latest_since(asked_ns))
+        };
         let Some(latest) = latest else {
             let seconds = guard.saved_ns / 1_000_000_000;
             return Some(Problem::new(Severity::Notice, &MeterProblem::NothingToSave { seconds }));

@@ -1,4 +1,4 @@
-//! What a guard asks of its meter while it measures.
+//! Requests of a guard to its meter during the measurement.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
