@@ -12,6 +12,7 @@ mod defect;
 mod exit;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod guarding;
 #[cfg(feature = "lab")]
 mod lab;
 mod listing;

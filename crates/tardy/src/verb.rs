@@ -113,11 +113,11 @@ impl Parent {
         }
     }
 
-    /// Group and sentence of a parent that is not a verb itself.
-    pub const fn family(self) -> Option<(Group, &'static str)> {
+    /// Group and sentence of a parent that is not a verb itself. No help lists one without a group; `tardy list verbs` does.
+    pub const fn family(self) -> Option<(Option<Group>, &'static str)> {
         match self {
-            Self::Lab => Some((Group::Machines, "Plan, queue, index, serve and publish the runs of boards")),
-            Self::Virtual => Some((Group::Machines, "Record and replay runs in virtual time; keep baselines")),
+            Self::Lab => Some((Some(Group::Machines), "Plan, queue, index, serve and publish the runs of boards")),
+            Self::Virtual => Some((None, "Record and replay runs in virtual time; keep baselines")),
             Self::Experiment | Self::List | Self::Target => None,
         }
     }

@@ -17,6 +17,7 @@ verbs! {
     run::RunVerb,
     qualify::QualifyArguments,
     watch::WatchArguments,
+    guard::GuardArguments,
     explain::ExplainArguments,
     audit::AuditArguments,
     report::ReportArguments,

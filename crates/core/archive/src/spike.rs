@@ -114,6 +114,9 @@ pub struct Spike {
     /// Late timer interrupts until it was seen, those shortly before it was due included, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_interrupts: Vec<LateInterrupt>,
+    /// Kept on request: the worst wake-up of the stretch that was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requested: bool,
 }
 
 impl Spike {
@@ -130,6 +133,7 @@ impl Spike {
             snapshot_missing: None,
             watched: None,
             late_interrupts: Vec::new(),
+            requested: false,
         }
     }
 }

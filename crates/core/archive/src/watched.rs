@@ -4,11 +4,13 @@
 //! histogram, seconds and worst samples with that number belong to the series.
 
 pub mod group;
+pub mod guard;
 pub mod log;
 
 use crate::policy::Policy;
 use crate::shell;
 use group::ProgramGroup;
+use guard::GuardSettings;
 use log::LogSource;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -39,6 +41,9 @@ pub struct WatchSettings {
     /// Threads without a real-time or deadline policy count like the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_threads: bool,
+    /// The watch stands for months, also while none of its threads exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<GuardSettings>,
     /// The process is stopped. It is continued once everything is armed, and ended with the measurement.
     pub ours: bool,
 }

@@ -1,5 +1,7 @@
 //! The followed threads with the series of their samples.
 
+pub use crate::recent::Late;
+use crate::recent::Recent;
 use crate::series::{Series, Terms};
 use crate::wakeups::{Finished, Wakeups};
 use archive::sample::Sample;
@@ -19,18 +21,8 @@ pub struct Counted {
     pub sample: Sample,
 }
 
-/// A sample that deserves to be kept with its trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Late {
-    /// Number of its series.
-    pub thread: u32,
-    pub tid: i32,
-    pub kind: WatchedKind,
-    pub sample: Sample,
-    pub reason: SpikeReason,
-    /// When the thread was switched in at the previous wake-up.
-    pub previous_seen_ns: Option<i64>,
-}
+/// A snapshot is taken within this time after its spike.
+const SNAPSHOT_NS: i64 = 1_000_000_000;
 
 /// State of all followed threads.
 #[derive(Debug)]
@@ -40,11 +32,12 @@ pub struct Followed {
     pub series: Vec<Series>,
     numbers: HashMap<(i32, WatchedKind), usize>,
     terms: Terms,
+    pub recent: Recent,
 }
 
 impl Followed {
     pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
-        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms }
+        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms, recent: Recent::default() }
     }
 
     /// From now on, wake-ups that are due in this span count.
@@ -64,7 +57,13 @@ impl Followed {
     pub fn book(&mut self, finished: &Finished) -> Option<Late> {
         let (Counted { thread, sample }, reason) = self.counted(finished)?;
         let Finished { tid, kind, previous_seen_ns, .. } = *finished;
-        Some(Late { thread, tid, kind, sample, reason: reason?, previous_seen_ns })
+        let late = |reason| Late { thread, tid, kind, sample, reason, previous_seen_ns };
+        match reason {
+            None => self.recent.see(late(SpikeReason::Control)),
+            // Its snapshot takes what led to it out of the buffers.
+            Some(_) => self.recent.forget(sample.seen_ns().saturating_add(SNAPSHOT_NS)),
+        }
+        reason.map(late)
     }
 
     /// Counts a sample; `None` if it was not due in the run. One that was due in the run counts, however late it was.

@@ -12,6 +12,7 @@ pub mod elsewhere;
 pub mod evidence;
 pub mod explanation;
 pub mod figures;
+pub mod guarding;
 pub mod holders;
 pub mod mark;
 pub mod new_cause;

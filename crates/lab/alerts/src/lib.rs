@@ -17,7 +17,9 @@ mod rule;
 mod secret;
 mod settings;
 
-pub use channel::{Channel, Program};
+pub use channel::error::ChannelError;
+pub use channel::webhook::{Webhook, WebhookChannel};
+pub use channel::{Channel, Failure, Program};
 pub use delivering::{Delivered, deliver};
 pub use message::Message;
 pub use settings::{Destination, Settings, SettingsError};

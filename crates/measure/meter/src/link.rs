@@ -146,6 +146,17 @@ impl<W: Write> Link<W> {
 pub enum Control {
     Stop,
     Gone,
+    /// The measurement goes on.
+    Asked(Asked),
+}
+
+/// What the host of a guard asks for during the measurement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Keep the last seconds.
+    pub save: bool,
+    /// Shed this number of kinds of events, and record the others.
+    pub shed: Option<usize>,
 }
 
 /// Reads control lines; call it only if the input is readable.
@@ -153,10 +164,26 @@ pub fn read_control(input: &mut impl Read) -> Option<Control> {
     let mut bytes = [0; 256];
     match input.read(&mut bytes) {
         Ok(0) => Some(Control::Gone),
-        Ok(count) => bytes[..count].split(|byte| *byte == b'\n').any(|line| line == b"stop").then_some(Control::Stop),
+        Ok(count) => requested(&bytes[..count]),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
         Err(_) => Some(Control::Gone),
     }
+}
+
+/// The request in the lines that arrived together; a request to stop counts before any other.
+fn requested(lines: &[u8]) -> Option<Control> {
+    let mut asked = Asked::default();
+    for line in lines.split(|byte| *byte == b'\n') {
+        match line {
+            b"stop" => return Some(Control::Stop),
+            b"save" => asked.save = true,
+            _ => {
+                let count = line.strip_prefix(b"shed ").and_then(|count| str::from_utf8(count).ok()?.parse().ok());
+                asked.shed = count.or(asked.shed);
+            }
+        }
+    }
+    (asked != Asked::default()).then_some(Control::Asked(asked))
 }
 
 #[cfg(test)]
@@ -164,6 +191,13 @@ mod tests {
     use super::*;
     use crate::gaps::NextDue;
     use std::sync::Arc;
+
+    #[test]
+    fn lines_that_arrive_together_are_all_heard() {
+        assert_eq!(requested(b"shed 2\nsave\nstop\n"), Some(Control::Stop));
+        assert_eq!(requested(b"shed 2\nsave\nshed 3\n"), Some(Control::Asked(Asked { save: true, shed: Some(3) })));
+        assert_eq!(requested(b"hello\nshed x\n"), None);
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "asks on which CPU it runs")]

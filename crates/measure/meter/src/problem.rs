@@ -10,6 +10,7 @@ use crate::trace::error::TraceError;
 use archive::message::Severity;
 use archive::problem::Problem;
 use archive::settings::{Policy, RunSettings};
+use archive::watched::guard::EventKind;
 use load::LoadError;
 use std::io;
 use std::path::PathBuf;
@@ -26,6 +27,21 @@ pub enum MeterProblem {
         fix = "choose an interval from 1us to 1h"
     )]
     Interval { interval_ns: u64 },
+    #[error("{}", shed_words(kinds))]
+    #[problem(
+        code = "meter.events-shed",
+        meaning = "A guard cost more than its budget and stopped recording kinds of events, or records them again. Accounts of late \
+                   wake-ups in between cannot name a cause that only these events show.",
+        fix = "raise `budget_percent` in the configuration of the guard to record them under the same load"
+    )]
+    EventsShed { kinds: Vec<EventKind> },
+    #[error("no watched thread woke in the last {seconds} s, so there is nothing to save")]
+    #[problem(
+        code = "meter.nothing-to-save",
+        meaning = "A guard was asked to keep the last seconds, in which no watched thread woke.",
+        fix = ""
+    )]
+    NothingToSave { seconds: u64 },
     #[error("priority {priority} does not exist")]
     #[problem(
         code = "meter.priority-out-of-range",
@@ -622,6 +638,16 @@ pub fn refused<W: std::io::Write>(
     }
     link.problem(Severity::Degraded, &problem);
     Ok(())
+}
+
+fn shed_words(kinds: &[EventKind]) -> String {
+    match kinds {
+        [] => "the trace records every kind of event again".into(),
+        kinds => {
+            let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+            format!("the trace does not record these kinds of events, which cost too much: {}", names.join(", "))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn top_level() -> Vec<Command> {
     for parent in Parent::ALL {
         let below: Vec<&Entry> = VERBS.iter().filter(|verb| verb.place == Place::Below(parent)).collect();
         match parent.family() {
-            Some((_, about)) => verbs.push(family(parent, about, &below)),
+            Some((group, about)) => verbs.push(family(parent, about, &below).hide(group.is_none())),
             None => {
                 let own = verbs.iter_mut().find(|verb| verb.get_name() == parent.name());
                 let own = own.expect("a parent without a family is a verb");
@@ -124,7 +124,7 @@ fn group_of(verb: &Command) -> Option<Group> {
         Place::Listed(group) if entry.name == verb.get_name() => Some(group),
         _ => None,
     });
-    family.map(|(group, _)| group).or(listed)
+    family.and_then(|(group, _)| group).or(listed)
 }
 
 /// The verb that a command line chose, with its arguments.

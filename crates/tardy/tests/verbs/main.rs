@@ -23,6 +23,7 @@ mod flood;
 mod functions;
 mod gallery;
 mod git_bisect;
+mod guard_live;
 mod history;
 mod hostile;
 mod judge;

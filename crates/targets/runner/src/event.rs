@@ -6,7 +6,9 @@ use archive::frame::Item;
 use archive::histogram::Histogram;
 use archive::manifest::RunState;
 use archive::message::{FileKind, LoadReport, Loss, LossKind, Message, Problem, RunPhase, ThreadProgress};
+use archive::sample::Second;
 use archive::spike::Spike;
+use archive::watched::WatchedSeries;
 use machines::MachineEvent;
 use std::fmt;
 use std::path::PathBuf;
@@ -45,6 +47,10 @@ pub enum Event {
         virtual_time: bool,
     },
     Phase(RunPhase),
+    /// The meter has started.
+    Greeted {
+        pid: i32,
+    },
     Environment(Box<Environment>),
     Effective(Box<EffectiveSettings>),
     Progress {
@@ -58,6 +64,10 @@ pub enum Event {
         /// Samples later than the limit.
         over_limit: u64,
     },
+    /// Samples of complete seconds.
+    Seconds(Vec<Second>),
+    /// Series of watched threads; a later event about a series replaces an earlier one.
+    Watched(Vec<WatchedSeries>),
     Spike(Box<Spike>),
     /// A file of the archive starts, grows, or is complete.
     FileBegun {
@@ -111,6 +121,9 @@ impl Event {
     fn of_message(message: Message) -> Option<Self> {
         Some(match message {
             Message::Phase { phase, .. } => Self::Phase(phase),
+            Message::Hello { pid, .. } => Self::Greeted { pid },
+            Message::Seconds(seconds) => Self::Seconds(seconds),
+            Message::Watched(series) => Self::Watched(series),
             Message::Environment(environment) => Self::Environment(environment),
             Message::Effective(effective) => Self::Effective(effective),
             Message::Progress { threads, snapshots } => Self::Progress { threads, snapshots },
@@ -123,12 +136,9 @@ impl Event {
             Message::Loss(loss) => Self::Loss(loss),
             Message::FileBegin { file, kind } => Self::FileBegun { file, kind },
             Message::FileEnd { file, .. } => Self::FileComplete { file },
-            Message::Hello { .. }
-            | Message::Planned(_)
-            | Message::Seconds(_)
+            Message::Planned(_)
             | Message::Counters(_)
             | Message::Energy(_)
-            | Message::Watched(_)
             | Message::OutputCounts(_)
             | Message::StimulusBoard(_)
             | Message::Role(_)

@@ -3,11 +3,13 @@
 mod counted_output;
 mod ending;
 mod limits;
+mod meter_requests;
 mod received;
 mod session;
 
 pub use counted_output::CountedOutput;
 pub use limits::{TimeLimits, phase_title};
+pub use meter_requests::MeterRequests;
 pub use received::RECEIVED_FILE;
 
 use crate::event::Event;
@@ -108,6 +110,20 @@ pub fn run_counting(
     run_with(target, request, Extras { counted: Some(counted), ..Extras::default() }, stop, watch)
 }
 
+/// Runs one measurement of a guard, which asks for more while it goes on.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_guarding(
+    target: &mut dyn Target,
+    request: &RunRequest,
+    requests: &MeterRequests,
+    stop: &StopRequests,
+    watch: &mut dyn FnMut(Event),
+) -> Result<RunOutcome, RunError> {
+    run_with(target, request, Extras { requests: Some(requests), ..Extras::default() }, stop, watch)
+}
+
 /// Runs one measurement as the step of a plan, which is archived with it.
 ///
 /// # Errors
@@ -144,6 +160,7 @@ struct Extras<'a> {
     planned: Option<&'a PlannedStep>,
     counted: Option<&'a CountedOutput>,
     part: Option<&'a Part>,
+    requests: Option<&'a MeterRequests>,
 }
 
 /// Sources that the host follows beside the meter.
@@ -151,6 +168,7 @@ struct Beside<'a> {
     counted: Option<&'a CountedOutput>,
     board: Option<Board>,
     part: Option<&'a Part>,
+    requests: Option<&'a MeterRequests>,
 }
 
 fn run_with(
@@ -169,7 +187,7 @@ fn run_with(
 fn archived(
     target: &mut dyn Target,
     request: &RunRequest,
-    Extras { planned, counted, part }: Extras<'_>,
+    Extras { planned, counted, part, requests }: Extras<'_>,
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
@@ -203,7 +221,7 @@ fn archived(
     // Before anything happens on the target: without its stimuli there is nothing to measure.
     let board = request.settings.stimulus.as_ref().map(|asked| connect(asked, request.settings.interval_ns, stop));
     let beside = match board.transpose() {
-        Ok(board) => Ok(Beside { counted, board, part }),
+        Ok(board) => Ok(Beside { counted, board, part, requests }),
         Err(problem) => Err(Problem::new(Severity::Invalid, &problem)),
     };
     let measured = match beside {
@@ -377,12 +395,15 @@ fn measure(
         .counting(beside.counted)
         .stimulated_by(beside.board, request.settings.duration_ns.map(Duration::from_nanos))
         .in_step(beside.part)
+        .asked_by(beside.requests)
         .follow())
 }
 
-/// Storing disturbs a measurement on the same machine. A longer one would lose too much if the host were killed.
+/// Storing disturbs a measurement on the same machine. A longer one would lose too much if the host were killed, and a guard
+/// accounts for each late wake-up at once.
 fn is_short(settings: &RunSettings) -> bool {
-    settings.duration_ns.is_some_and(|ns| ns <= STORED_AFTERWARDS_NS_MAX)
+    let guards = settings.watch.as_ref().is_some_and(|watch| watch.guard.is_some());
+    settings.duration_ns.is_some_and(|ns| ns <= STORED_AFTERWARDS_NS_MAX) && !guards
 }
 
 fn limits_on(target: &dyn Target, request: &RunRequest) -> TimeLimits {

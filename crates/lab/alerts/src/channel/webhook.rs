@@ -11,7 +11,7 @@ use store::hmac::signature;
 use tls::Roots;
 
 /// A webhook as the settings describe it.
-#[derive(Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Webhook {
     /// Where messages go; or, if that is a secret, where it is.
@@ -30,20 +30,35 @@ pub struct WebhookChannel {
 
 impl Webhook {
     pub fn channel(self, folder: &Path, roots: &Roots) -> Result<Channel, ChannelError> {
+        self.open(folder, roots).map(Channel::Webhook)
+    }
+
+    /// The webhook with its secrets; relative paths start in `folder`.
+    ///
+    /// # Errors
+    /// [`ChannelError`].
+    pub fn open(self, folder: &Path, roots: &Roots) -> Result<WebhookChannel, ChannelError> {
         let address = match (self.url, self.url_secret) {
             (Some(url), None) => Address::parse(&url)?,
             (None, Some(place)) => Address::parse(place.read(folder)?.shown())?,
             _ => return Err(ChannelError::UrlTwice),
         };
         let secret = self.secret.map(|place| place.read(folder)).transpose()?;
-        Ok(Channel::Webhook(WebhookChannel { client: Client::new(roots), address, secret }))
+        Ok(WebhookChannel { client: Client::new(roots), address, secret })
     }
 }
 
 impl WebhookChannel {
     pub async fn send(&self, message: &Message) -> Result<String, Failure> {
-        let json = message.json();
-        let mut headers = vec![("x-tardy-alert", message.alert.clone())];
+        self.post(message.alert.clone(), message.json()).await
+    }
+
+    /// Sends a document under a name that each attempt has; returns in words where it is.
+    ///
+    /// # Errors
+    /// Why it was not taken.
+    pub async fn post(&self, name: String, json: String) -> Result<String, Failure> {
+        let mut headers = vec![("x-tardy-alert", name)];
         if let Some(secret) = &self.secret {
             headers.push(("x-hub-signature-256", signature(secret.shown(), json.as_bytes())));
         }

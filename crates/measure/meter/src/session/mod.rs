@@ -30,13 +30,14 @@ use crate::gaps::Gaps;
 use crate::journal::journal_directory;
 use crate::kernel::{clock, kept_memory, memory, scheduling};
 use crate::kernel_tracer::tracing::KernelTracing;
-use crate::link::{Control, Lines, Link};
+use crate::link::{Asked, Control, Lines, Link};
 use crate::load_reports;
 use crate::problem::MeterProblem;
 use crate::trace::capturing::Capturing;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
+use archive::watched::guard::EventKind;
 use clocks::Clocks;
 use co_running::CoRunning;
 use controls::Controls;
@@ -55,6 +56,9 @@ const LOADS_NS: i64 = 1_000_000_000;
 const SETTINGS_NS: i64 = 1_000_000_000;
 /// Another run or tracer that matters lasts longer than this.
 const CO_RUNNING_NS: i64 = 1_000_000_000;
+/// Looks at other programs and at each event of the trace cost more than all the rest of a guard.
+const GUARD_PROGRESS_NS: i64 = 1_000_000_000;
+const GUARD_CHECKS_NS: i64 = 60_000_000_000;
 
 /// Name of the program on the host.
 const HOST_NAME: &str = "tardy";
@@ -209,11 +213,12 @@ impl<'a> Session<'a> {
     }
 
     fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, MeterProblem> {
+        let guards = self.settings.watch.as_ref().is_some_and(|watch| watch.guard.is_some());
         let mut schedule = ReportSchedule {
-            progress: Every::new(PROGRESS_NS),
-            loads: Every::new(LOADS_NS),
-            settings: Every::new(SETTINGS_NS),
-            co_running: Every::new(CO_RUNNING_NS),
+            progress: Every::new(if guards { GUARD_PROGRESS_NS } else { PROGRESS_NS }),
+            loads: Every::new(if guards { GUARD_CHECKS_NS } else { LOADS_NS }),
+            settings: Every::new(if guards { GUARD_CHECKS_NS } else { SETTINGS_NS }),
+            co_running: Every::new(if guards { GUARD_CHECKS_NS } else { CO_RUNNING_NS }),
             checkpoints: Checkpoints::from(span.count_from_ns),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
@@ -226,17 +231,38 @@ impl<'a> Session<'a> {
             self.drain(&mut lines.link);
             let now_ns = clock::monotonic_ns();
             self.report(&mut schedule, &mut lines.link, now_ns);
+            if let Some(Control::Asked(asked)) = control {
+                self.answer(asked, &mut lines.link, now_ns);
+            }
             let stopped = match control {
                 Some(Control::Stop) => Stopped::Asked,
                 Some(Control::Gone) => Stopped::LinkLost,
-                None if lines.link.is_broken() => Stopped::LinkLost,
-                None if self.load_died && !self.settings.keep_going => Stopped::LoadDied,
-                None if self.source.is_done(now_ns)? => Stopped::AsPlanned,
-                None => continue,
+                _ if lines.link.is_broken() => Stopped::LinkLost,
+                _ if self.load_died && !self.settings.keep_going => Stopped::LoadDied,
+                _ if self.source.is_done(now_ns)? => Stopped::AsPlanned,
+                _ => continue,
             };
             lines.link.send_counters(self.counters.as_mut().and_then(|counters| counters.last_look(now_ns)));
             self.report_co_running(true, &mut lines.link);
             return Ok(stopped);
+        }
+    }
+
+    /// Does what the host of a guard asks for.
+    fn answer<W: Write>(&mut self, asked: Asked, link: &mut Link<W>, now_ns: i64) {
+        if let Some(kinds) = asked.shed
+            && self.source.shed(kinds)
+        {
+            if let Some(capturing) = &mut self.resources.capturing {
+                capturing.held.hold_again(&capturing.events);
+            }
+            let kinds = EventKind::first(kinds).to_vec();
+            link.problem(Severity::Notice, &MeterProblem::EventsShed { kinds });
+        }
+        if asked.save
+            && let Some(problem) = self.source.save(now_ns)
+        {
+            link.send(&Message::Problem(problem));
         }
     }
 

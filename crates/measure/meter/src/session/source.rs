@@ -98,6 +98,16 @@ pub trait SampleSource {
     /// Requests a capture of the next ordinary sample; `false` if too little is known to classify samples.
     fn request_control(&mut self) -> bool;
 
+    /// Keeps the last seconds; the problem if there is nothing to keep.
+    fn save(&mut self, _now_ns: i64) -> Option<Problem> {
+        None
+    }
+
+    /// Records all but the first of the kinds of events, as many as are shed. Returns whether it can.
+    fn shed(&mut self, _kinds: usize) -> bool {
+        false
+    }
+
     /// Whether it ended by itself.
     ///
     /// # Errors

@@ -37,7 +37,6 @@ const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// Maximum number of copies for a spike before it is kept as it is.
 const TRIES_MAX: u8 = 3;
 const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
-const FOLLOWED_WAIT: Duration = Duration::from_millis(10);
 
 /// Output of the thread.
 #[derive(Debug)]
@@ -83,6 +82,8 @@ pub struct Announced {
     pub tid: i32,
     pub kind: WatchedKind,
     pub signal: SpikeSignal,
+    /// Kept on request: length of the stretch to keep, up to now.
+    pub saved_ns: Option<u64>,
 }
 
 /// Source of spikes if another thread follows the threads of another program.
@@ -93,6 +94,8 @@ pub struct Announcements {
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub until: Arc<AnnouncedUntil>,
+    /// Interval at which the other thread looks for spikes.
+    pub round: Duration,
 }
 
 /// The inputs and outputs of the thread.
@@ -148,6 +151,8 @@ struct Pending {
     tid: i32,
     kind: Option<WatchedKind>,
     signal: SpikeSignal,
+    /// Kept on request: length of the stretch to keep.
+    saved_ns: Option<u64>,
     /// No marker was written for it, or the marker did not bring it into a snapshot.
     unmarked: bool,
     /// The thread has written a line about it.
@@ -222,8 +227,8 @@ impl Capture {
             }
             if self.pending.is_empty() && !stopping {
                 // A spike that is found by following rather than by the kernel causes no wake-up.
-                let follows = self.job.announcements.is_some();
-                self.job.snapshotter.wait(self.job.gaps.timeout(if follows { FOLLOWED_WAIT } else { IDLE_WAIT }));
+                let round = self.job.announcements.as_ref().map_or(IDLE_WAIT, |from| from.round);
+                self.job.snapshotter.wait(self.job.gaps.timeout(round));
             }
         }
     }
@@ -240,15 +245,18 @@ impl Capture {
         let mut announced_spikes = Vec::new();
         for MeasuredThread { thread, tid, record } in &self.job.threads {
             let signals = std::iter::from_fn(|| record.take_spike());
-            announced_spikes.extend(signals.map(|signal| (*thread, *tid, None, signal)));
+            announced_spikes.extend(signals.map(|signal| (*thread, *tid, None, signal, None)));
         }
         let announced = self.job.announcements.iter().flat_map(|from| from.spikes.try_iter());
-        announced_spikes
-            .extend(announced.map(|Announced { thread, tid, kind, signal }| (thread, tid, Some(kind), signal)));
-        for (thread, tid, kind, signal) in announced_spikes {
+        announced_spikes.extend(announced.map(|announced| {
+            let Announced { thread, tid, kind, signal, saved_ns } = announced;
+            (thread, tid, Some(kind), signal, saved_ns)
+        }));
+        for (thread, tid, kind, signal, saved_ns) in announced_spikes {
             if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
                 let unmarked = if kind.is_some() { self.busy } else { self.was_busy_at(signal.sample.seen_ns()) };
-                self.pending.push(Pending { thread, tid, kind, signal, unmarked, has_line: !unmarked, tried: 0 });
+                let has_line = !unmarked;
+                self.pending.push(Pending { thread, tid, kind, signal, saved_ns, unmarked, has_line, tried: 0 });
             } else {
                 self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
@@ -414,6 +422,10 @@ impl Capture {
         // The marker is written after the time was seen; on a slow machine, long after.
         let line_ns = past.marker_ns(pending.tid, seen_ns).filter(|_| pending.has_line).unwrap_or(seen_ns);
         let to_ns = (seen_ns + self.job.settings.margin_after_ns as i64).max(line_ns);
+        let (from_ns, to_ns) = match pending.saved_ns {
+            Some(saved_ns) => (from_ns.min(frozen.frozen_ns.saturating_sub_unsigned(saved_ns)), frozen.frozen_ns),
+            None => (from_ns, to_ns),
+        };
         let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
         let page_bytes = bytes_of(&parts);
         let trace_bytes = page_bytes + self.job.bytes_without_pages;
@@ -457,6 +469,7 @@ impl Capture {
             snapshot,
             snapshot_missing,
             watched: pending.kind,
+            requested: pending.saved_ns.is_some(),
             ..Spike::new(number, pending.thread, pending.tid, pending.signal.sample, pending.signal.reason)
         })
     }

@@ -95,10 +95,17 @@ impl HeldTracing {
         Self::at(instances.iter().map(Instance::path), events)
     }
 
+    /// Holds what the instances record now of these events: the run itself switched some on or off.
+    pub fn hold_again(&mut self, events: &[String]) {
+        for instance in &mut self.instances {
+            instance.events = recorded(&instance.path, events);
+        }
+    }
+
     fn at<'a>(instances: impl Iterator<Item = &'a Path>, events: &[String]) -> Self {
         let instances = instances.map(|path| HeldInstance {
             path: path.to_owned(),
-            events: events.iter().filter(|event| is_enabled(path, event).unwrap_or(false)).cloned().collect(),
+            events: recorded(path, events),
             buffer_kb: buffer_kb(path).ok().flatten(),
         });
         Self { instances: instances.collect(), last_on: 0, reported: Vec::new() }
@@ -164,6 +171,11 @@ impl HeldTracing {
 fn is_enabled(instance: &Path, event: &str) -> Result<bool, Gone> {
     // A `*` follows where a trigger holds it.
     Ok(read(&enable(instance, event))?.starts_with('1'))
+}
+
+/// The events that an instance records.
+fn recorded(instance: &Path, events: &[String]) -> Vec<String> {
+    events.iter().filter(|event| is_enabled(instance, event).unwrap_or(false)).cloned().collect()
 }
 
 fn enable(instance: &Path, event: &str) -> PathBuf {

@@ -32,8 +32,8 @@ use wakeups::followed::{Followed, Late};
 use wakeups::thread_events::{EVENTS, EventReader, RETURN, ThreadEvent, TimedEvent};
 use wakeups::timer_functions::TimerFunctions;
 
-/// Interval between reads of the buffers.
-const ROUND_NS: i64 = 10_000_000;
+/// Usual interval between reads of the buffers.
+pub const ROUND_NS: u64 = 10_000_000;
 const BUFFER_KB: u32 = 1024;
 const ROUND_BYTES_MAX: usize = 4 << 20;
 
@@ -106,7 +106,9 @@ impl Follower {
     /// # Errors
     /// [`TraceError`].
     pub fn begin(&self, tids: &[i32]) -> Result<Additions, TraceError> {
-        self.instance.set_event_pids(tids)?;
+        // Without a thread the kernel would record all of them. A thread of the meter would record its own reads of the trace.
+        let none = [unused_tid()];
+        self.instance.set_event_pids(if tids.is_empty() { &none } else { tids })?;
         self.instance.set_tracing_on(true)?;
         Ok(Additions { instance: self.instance.clone() })
     }
@@ -125,7 +127,7 @@ impl Follower {
         followed: Arc<Mutex<Followed>>,
         announcer: Option<Announcer>,
         cpus: Vec<u32>,
-        stop: Arc<AtomicBool>,
+        (stop, round_ns): (Arc<AtomicBool>, u64),
     ) -> std::io::Result<(JoinHandle<()>, i32)> {
         let (ready, answer) = channel();
         let handle = std::thread::Builder::new().name("tardy:follow".into()).spawn(move || {
@@ -133,11 +135,18 @@ impl Follower {
             // Without real-time priority a loaded machine may overwrite events before they are read; that is counted.
             let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
             let _ = ready.send(scheduling::thread_id());
-            Reading { follower: self, followed, announcer, waiting: Vec::new() }.until(&stop);
+            let round_ns = round_ns.min(i64::MAX as u64) as i64;
+            Reading { follower: self, followed, announcer, waiting: Vec::new(), round_ns }.until(&stop);
         })?;
         let tid = answer.recv().unwrap_or_default();
         Ok((handle, tid))
     }
+}
+
+/// The number that the kernel gives to a thread last.
+fn unused_tid() -> i32 {
+    let limit = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok();
+    limit.and_then(|text| text.trim().parse::<i32>().ok()).map_or(i32::from(i16::MAX), |max| max - 1)
 }
 
 /// Adds threads to the recorded ones.
@@ -188,6 +197,7 @@ struct Reading {
     announcer: Option<Announcer>,
     /// Events that may have a matching one on another CPU that is still to be read.
     waiting: Vec<TimedEvent>,
+    round_ns: i64,
 }
 
 impl Reading {
@@ -200,7 +210,7 @@ impl Reading {
             if stopping {
                 return;
             }
-            clock::sleep_until_ns(horizon_ns + ROUND_NS);
+            clock::sleep_until_ns(horizon_ns + self.round_ns);
         }
     }
 
@@ -258,9 +268,10 @@ impl Announcer {
     }
 }
 
-fn announced_of(late: Late) -> Announced {
+/// A spike as the capturing thread hears of it.
+pub fn announced_of(late: Late) -> Announced {
     let Late { thread, tid, kind, sample, reason, previous_seen_ns } = late;
-    Announced { thread, tid, kind, signal: SpikeSignal { sample, reason, previous_seen_ns } }
+    Announced { thread, tid, kind, signal: SpikeSignal { sample, reason, previous_seen_ns }, saved_ns: None }
 }
 
 /// A filter that passes only timers that can end a sleep.

@@ -44,6 +44,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use targets::ThreadFound;
 pub use threads::WatchedThreads;
 use threads::{Beginning, Following};
@@ -69,7 +70,7 @@ pub fn assemble<'a, W: Write>(
     link: &mut Link<W>,
 ) -> Result<(WatchedThreads<'a>, Option<Capturing>), MeterProblem> {
     let mut selection = Selection::of(request)?;
-    let threads = selection.first_threads()?;
+    let threads = selection.first_threads(request.guard.is_some())?;
     let log = request.log.as_ref().map(|source| LogReader::start(source, &request.count)).transpose()?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
     let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
@@ -101,7 +102,10 @@ pub fn assemble<'a, W: Write>(
     if let Some(count_from_ns) = count_from_ns {
         followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.due(count_from_ns));
     }
-    let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone())?;
+    let round_ns = request.guard.map_or(follower::ROUND_NS, |guard| guard.round_ns);
+    let (capturing, announcer) =
+        start_capturing(settings, snapshotter, &cpus, start.clone(), Duration::from_nanos(round_ns))?;
+    let saves = announcer.as_ref().map(|announcer| announcer.output.clone());
 
     let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(MeterProblem::WatchNeedsTracing)?;
@@ -109,12 +113,13 @@ pub fn assemble<'a, W: Write>(
         link.problem(Severity::Notice, &MeterProblem::MaximaNotFound(error));
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let (handle, tid) =
-        follower.spawn(followed.clone(), announcer, cpus.clone(), stop.clone()).map_err(MeterProblem::Thread)?;
+    let (handle, tid) = follower
+        .spawn(followed.clone(), announcer, cpus.clone(), (stop.clone(), round_ns))
+        .map_err(MeterProblem::Thread)?;
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
-    let following = Following { handle, tid, followed, stop, additions, recording };
+    let following = Following { handle, tid, followed, stop, additions, recording, saves };
     Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 
@@ -170,6 +175,7 @@ fn start_capturing(
     snapshotter: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
+    round: Duration,
 ) -> Result<(Option<Capturing>, Option<Announcer>), MeterProblem> {
     let Some(armed) = snapshotter else { return Ok((None, None)) };
     let needs_marker = armed.snapshotter.needs_marker();
@@ -178,7 +184,7 @@ fn start_capturing(
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
     let until = Arc::new(AnnouncedUntil::default());
-    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone() };
+    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), round };
     let place = Place { cpus: cpus.to_vec(), gaps: Gaps::default() };
     let capturing = Capturing::start(armed, settings.trace.clone(), Spikes::Announced(announcements), place, start)
         .map_err(MeterProblem::NoSnapshotter)?;

@@ -7,6 +7,7 @@ use crate::trace::arming::Armed;
 use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
 use archive::settings::SnapshotMode;
+use archive::watched::guard::EventKind;
 use ftrace::tracefs::Instance;
 use wakeups::timer_functions::TimerFunctions;
 
@@ -26,12 +27,16 @@ struct Maxima {
 }
 
 /// The instances of a snapshotter whose filters list the watched threads.
+#[derive(Default)]
 pub struct Recording {
     instances: Vec<Instance>,
     /// Events of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
     in_faults: Vec<&'static str>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,
+    /// Every recorded event, as `system:name`.
+    events: Vec<String>,
+    shed: &'static [EventKind],
 }
 
 impl Recording {
@@ -47,7 +52,7 @@ impl Recording {
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
         let Some(armed) = snapshotter else {
-            return Ok(Self { instances: Vec::new(), in_faults: Vec::new(), tids: Vec::new(), maxima: None });
+            return Ok(Self::default());
         };
         let instances: Vec<Instance> = armed.snapshotter.recording().into_iter().cloned().collect();
         for instance in &instances {
@@ -68,7 +73,8 @@ impl Recording {
             let lateness = Lateness { timers: filter_of(functions), ..lateness };
             maxima = Some(Maxima { instance, event, lateness });
         }
-        let mut recording = Self { instances, in_faults, tids: Vec::new(), maxima };
+        let events = armed.events.clone();
+        let mut recording = Self { instances, in_faults, maxima, events, ..Self::default() };
         recording.only(tids);
         Ok(recording)
     }
@@ -90,6 +96,30 @@ impl Recording {
         self.maxima.is_some()
     }
 
+    /// Instant since when the buffers of all CPUs have everything; `None` if the kernel does not say.
+    pub fn complete_since_ns(&self) -> Option<i64> {
+        let buffers =
+            self.instances.iter().flat_map(|instance| instance.cpus().into_iter().map(move |cpu| (instance, cpu)));
+        let stats = buffers.filter_map(|(instance, cpu)| instance.cpu_stats(cpu).ok());
+        let oldest =
+            stats.filter(|stats| stats.entries > 0 && stats.overrun > 0).filter_map(|stats| stats.oldest_event_ts_ns);
+        oldest.max().and_then(|ns| i64::try_from(ns).ok())
+    }
+
+    /// Records the events of all kinds but these.
+    pub fn shed(&mut self, kinds: &'static [EventKind]) {
+        for event in &self.events {
+            let Some((system, name)) = event.split_once(':') else { continue };
+            let kind = EventKind::of(system, name);
+            let (was, is) = (self.shed.contains(&kind), kinds.contains(&kind));
+            for instance in self.instances.iter().filter(|_| was != is) {
+                // An event that stays on costs a little; one that stays off is missing in an account, which names its kind.
+                let _ = if is { instance.disable_event(system, name) } else { instance.enable_event(system, name) };
+            }
+        }
+        self.shed = kinds;
+    }
+
     /// Sets the current threads.
     pub fn only(&mut self, tids: &[i32]) {
         let mut tids = tids.to_vec();
@@ -108,7 +138,7 @@ impl Recording {
             }
             for event in &self.in_faults {
                 // Without them, faults are only recorded less exactly.
-                let _ = match tids.len() > FILTERED_MAX {
+                let _ = match tids.len() > FILTERED_MAX || self.shed.contains(&EventKind::of("kmem", event)) {
                     true => instance.disable_event("kmem", event),
                     false => instance
                         .set_event_filter("kmem", event, &filter)

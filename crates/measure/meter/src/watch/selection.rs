@@ -48,16 +48,17 @@ impl Selection {
         }
     }
 
-    /// The threads that exist at the beginning.
+    /// The threads that exist at the beginning; a guard waits for the first one, unless it is named by its process.
     ///
     /// # Errors
     /// There is none.
-    pub fn first_threads(&mut self) -> Result<Vec<ThreadFound>, MeterProblem> {
+    pub fn first_threads(&mut self, guard: bool) -> Result<Vec<ThreadFound>, MeterProblem> {
         if let Self::Process { pid, ours: true } = self {
             start::await_stop(*pid)?;
         }
         let threads = self.threads();
-        if threads.is_empty() { Err(self.absent()) } else { Ok(threads) }
+        let waits = guard && self.only_process().is_none();
+        if threads.is_empty() && !waits { Err(self.absent()) } else { Ok(threads) }
     }
 
     fn absent(&self) -> MeterProblem {

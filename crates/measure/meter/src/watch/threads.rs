@@ -1,6 +1,6 @@
 //! The source of another program's threads: their series from the follower, their state from /proc, and their end.
 
-use super::follower::Additions;
+use super::follower::{Additions, announced_of};
 use super::generations::Generations;
 use super::log_reader::LogReader;
 use super::recording::Recording;
@@ -13,18 +13,23 @@ use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
+use crate::trace::capture::Announced;
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
+use archive::watched::guard::EventKind;
 use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use wakeups::followed::Followed;
 use wakeups::series::{ControlWish, Series};
 
 const LOOK_AROUND_NS: i64 = 200_000_000;
+/// A look reads all of /proc, which a guard does for months.
+const GUARD_LOOKS_NS: i64 = 2_000_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
 const CONTROL_EVERY_NS: i64 = 2_000_000_000;
 /// Fewest samples of a series before a control is requested.
@@ -49,6 +54,8 @@ pub struct Following {
     pub additions: Additions,
     /// Instances of the snapshotter, whose filters list the threads.
     pub recording: Recording,
+    /// Where the capturing thread hears of spikes; absent if nothing is captured.
+    pub saves: Option<Sender<Announced>>,
 }
 
 /// When counting begins and how long it lasts.
@@ -87,6 +94,7 @@ pub struct WatchedThreads<'a> {
     stop: Arc<AtomicBool>,
     additions: Additions,
     recording: Recording,
+    saves: Option<Sender<Announced>>,
     threads: BTreeMap<i32, Facts>,
     look_around: Every,
     /// When following ended.
@@ -102,7 +110,7 @@ impl<'a> WatchedThreads<'a> {
         threads: Vec<ThreadFound>,
         log: Option<LogReader>,
     ) -> Self {
-        let Following { handle, tid, followed, stop, additions, recording } = following;
+        let Following { handle, tid, followed, stop, additions, recording, saves } = following;
         Self {
             request,
             selection,
@@ -116,8 +124,9 @@ impl<'a> WatchedThreads<'a> {
             stop,
             additions,
             recording,
+            saves,
             threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
-            look_around: Every::new(LOOK_AROUND_NS),
+            look_around: Every::new(if request.guard.is_some() { GUARD_LOOKS_NS } else { LOOK_AROUND_NS }),
             ended_ns: i64::MAX,
         }
     }
@@ -236,6 +245,28 @@ impl SampleSource for WatchedThreads<'_> {
             return false;
         };
         series.control = Some(ControlWish { ceiling_ns });
+        true
+    }
+
+    fn save(&mut self, now_ns: i64) -> Option<Problem> {
+        let (guard, output) = self.request.guard.zip(self.saves.as_ref())?;
+        let asked_ns = now_ns.saturating_sub_unsigned(guard.saved_ns);
+        let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));
+        // Where the buffers reach back less far than the reading, an account without a trace is better than none.
+        let latest = {
+            let followed = lock(&self.followed);
+            followed.recent.latest_since(from_ns).or_else(|| followed.recent.latest_since(asked_ns))
+        };
+        let Some(latest) = latest else {
+            let seconds = guard.saved_ns / 1_000_000_000;
+            return Some(Problem::new(Severity::Notice, &MeterProblem::NothingToSave { seconds }));
+        };
+        let _ = output.send(Announced { saved_ns: Some(guard.saved_ns), ..announced_of(latest) });
+        None
+    }
+
+    fn shed(&mut self, kinds: usize) -> bool {
+        self.recording.shed(EventKind::first(kinds));
         true
     }
 

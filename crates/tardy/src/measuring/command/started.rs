@@ -97,6 +97,12 @@ impl Started {
         }
     }
 
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.notice_end();
+        self.by_itself.is_some()
+    }
+
     /// Waits for its last output to arrive. A process that it left behind may keep the pipes open for ever.
     fn await_readers(&self) {
         let begun = Instant::now();

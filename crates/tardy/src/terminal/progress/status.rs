@@ -100,7 +100,10 @@ impl Status {
             Event::Loss(_) => self.losses += 1,
             Event::Stopping(reason) => self.notes.push(format!("stopping ({reason})")),
             Event::Begun { virtual_time, .. } => self.virtual_time = *virtual_time,
-            Event::Environment(_)
+            Event::Greeted { .. }
+            | Event::Seconds(_)
+            | Event::Watched(_)
+            | Event::Environment(_)
             | Event::Effective(_)
             | Event::FileBegun { .. }
             | Event::FileBytes { .. }

@@ -3,6 +3,7 @@
 /// Needs of an example that this machine may not meet; such examples are parsed by the tests of the command line, and run
 /// by the tests of what they need.
 pub const NEEDS: &[(&str, &str)] = &[
+    ("tardy guard", "a program that runs for months; verbs/guard_live.rs guards one"),
     ("--archive latest", "an audit"),
     ("--target board", "a board"),
     ("verify board", "a board"),

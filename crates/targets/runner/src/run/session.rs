@@ -6,6 +6,7 @@ mod others;
 use super::counted_output::CountedOutput;
 use super::ending::{Facts, Stuck};
 use super::limits::TimeLimits;
+use super::meter_requests::MeterRequests;
 use super::received::Received;
 use crate::event::{Event, StopReason};
 use crate::roles::Part;
@@ -62,6 +63,7 @@ pub struct Session<'a> {
     board: Option<Board>,
     /// Its part among the runs of one measurement.
     part: Option<&'a Part>,
+    requests: Option<&'a MeterRequests>,
     /// Length of the measurement that the board is asked for.
     measured: Option<Duration>,
     /// The user's request to stop waits until the board has ended.
@@ -101,6 +103,7 @@ impl<'a> Session<'a> {
             counted: None,
             board: None,
             part: None,
+            requests: None,
             measured: None,
             holds_request: false,
             stores_afterwards: false,
@@ -152,6 +155,12 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Passes on what a guard asks of the meter.
+    pub fn asked_by(mut self, requests: Option<&'a MeterRequests>) -> Self {
+        self.requests = requests;
+        self
+    }
+
     /// Processes the bytes received before the connection was lost.
     pub fn resuming(mut self, before: &[u8]) -> Self {
         let items = self.decoder.push(before);
@@ -176,6 +185,7 @@ impl<'a> Session<'a> {
             self.report_lines_and_events();
             self.keep_what_was_counted();
             self.follow_board();
+            self.pass_on_requests();
             self.end_with_others();
             self.report_what_the_host_saw(false);
             if self.facts.excess.is_some() || !self.handle_requests() || !self.check_limits() {
@@ -242,6 +252,18 @@ impl<'a> Session<'a> {
         while let Some(counts) = self.counted.and_then(CountedOutput::take) {
             // If the archive cannot be written, the next frame shows it.
             let _ = self.writer.append(&Message::OutputCounts(counts));
+        }
+    }
+
+    fn pass_on_requests(&mut self) {
+        // Before that, the meter reads its control line only for a request to stop.
+        if self.phase == Some(RunPhase::Measure)
+            && let Some(requests) = self.requests
+        {
+            let lines = requests.take();
+            if !lines.is_empty() {
+                let _ = self.command.write(lines.as_bytes());
+            }
         }
     }
 

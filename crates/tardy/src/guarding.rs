@@ -1,0 +1,232 @@
+//! A guard: watches threads for months, and accounts for each late wake-up within a second.
+//!
+//! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
+//! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
+//! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
+
+mod accounts;
+mod command;
+pub mod config;
+mod cost;
+mod entry;
+mod figures;
+mod known;
+mod outputs;
+mod price;
+mod rate;
+mod recovery;
+mod ring;
+pub mod save;
+mod session;
+mod shedding;
+mod signals;
+mod state;
+#[cfg(feature = "lab")]
+mod webhook;
+
+use crate::exit::Exit;
+use crate::nothing_measured::NothingMeasured;
+use account::brief::short::Short;
+use accounts::{Accounts, Shared, monotonic_ns};
+use anyhow::Context;
+use archive::manifest::RunState;
+use archive::reader::Run;
+use command::GuardedCommand;
+use config::GuardConfig;
+use cost::Spent;
+use entry::{Fact, Started, Stopped};
+use figures::Figures;
+use machines::meter_places::MeterPlaces;
+use outputs::Outputs;
+use price::Untraced;
+use rate::Rate;
+use ring::DiskRing;
+use session::Guard;
+use shedding::Shedding;
+use signals::GuardSignals;
+use state::GuardState;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use words::figures::latency;
+
+/// Pause after a session that failed, at first and at most.
+const PAUSE_FIRST: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+/// Pause between two looks for a process that does not run.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Guards until a signal ends it, or the command or the process that it guards has ended. Relative paths of the configuration start in `folder`.
+///
+/// # Errors
+/// If it could not begin.
+pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<String>) -> anyhow::Result<Exit> {
+    config.check(!words.is_empty())?;
+    let meter = MeterPlaces::of_process().find()?;
+    let signals = GuardSignals::watch()?;
+    let ring = DiskRing::open(&config.ring.directory, config.ring.size_mb)?;
+    let directory = ring.directory().to_owned();
+    let outputs = Outputs::open(&config, folder)?;
+    GuardState::own().write(&directory)?;
+    let killed = recovery::killed(&ring);
+    let shared = Shared {
+        ring: Arc::new(Mutex::new(ring)),
+        figures: Arc::new(Mutex::new(Figures::default())),
+        rotate: Arc::default(),
+    };
+    let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
+    let accounts = Accounts::start(shared.clone(), outputs, rate).context("failed to start a thread")?;
+    if let Some(killed) = killed {
+        recovery::report(killed, &config, &accounts);
+    }
+    let mut command = GuardedCommand::start(&meter, words)?;
+    announce(&config, &directory, words);
+    accounts.fact(started(&config, words), None);
+    let mut guard = Guard {
+        shedding: Shedding::of(config.cost.budget_percent),
+        config,
+        typed,
+        meter,
+        signals,
+        shared,
+        accounts,
+        event_ns: None,
+        untraced: Untraced::measure(),
+        spent: Spent::default(),
+        ended: None,
+        complained: BTreeSet::new(),
+    };
+    let ended = follow(&mut guard, &mut command);
+    let exit = command.map(GuardedCommand::end);
+    stop(guard, &directory);
+    ended?;
+    Ok(exit.unwrap_or(Exit::Measured))
+}
+
+/// Session after session.
+fn follow(guard: &mut Guard, command: &mut Option<GuardedCommand>) -> anyhow::Result<()> {
+    let mut pause = PAUSE_FIRST;
+    let mut first = true;
+    while !guard.signals.is_over() && command.as_mut().is_none_or(GuardedCommand::runs) {
+        let pid = match command.as_ref().map(GuardedCommand::pid) {
+            Some(pid) => Some(pid),
+            None => match process_to_watch(guard) {
+                Some(pid) => pid,
+                None => return Ok(()),
+            },
+        };
+        let outcome = guard.session(pid, &mut || command.iter().for_each(GuardedCommand::release))?;
+        tidy(guard, &outcome.directory);
+        match outcome.problem.filter(|_| outcome.state == RunState::Failed) {
+            Some(problem) if first => {
+                return Err(NothingMeasured { problem, kept: String::new(), command: None }.into());
+            }
+            Some(_) => {
+                wait(guard, pause);
+                pause = (pause * 2).min(PAUSE_MAX);
+            }
+            // A process that is named by its number does not come again.
+            None if guard.config.watch.pid.is_some_and(|pid| !runs(pid)) => return Ok(()),
+            None => pause = PAUSE_FIRST,
+        }
+        first = false;
+    }
+    Ok(())
+}
+
+/// The process of the pid file, which it waits for, if there is one; `None` if the guard was asked to end.
+#[expect(clippy::option_option, reason = "no process to wait for, or an end")]
+fn process_to_watch(guard: &Guard) -> Option<Option<i32>> {
+    let Some(path) = &guard.config.watch.pid_file else { return Some(None) };
+    let mut waits = false;
+    while !guard.signals.is_over() {
+        let pid = fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<i32>().ok());
+        if let Some(pid) = pid.filter(|pid| runs(*pid)) {
+            return Some(Some(pid));
+        }
+        if !std::mem::replace(&mut waits, true) {
+            complain!("tardy guard: waiting for the process whose number is in {}", path.display());
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    None
+}
+
+fn runs(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+fn wait(guard: &Guard, pause: Duration) {
+    let begun = Instant::now();
+    while begun.elapsed() < pause && !guard.signals.is_over() {
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// An archive without a spike has nothing to keep: the log has its figures.
+fn tidy(guard: &Guard, directory: &Path) {
+    let is_empty = Run::open_without_seconds(directory).is_ok_and(|run| run.spikes.is_empty());
+    if is_empty {
+        let _ = fs::remove_dir_all(directory);
+    }
+    guard.shared.ring().make_room(None);
+}
+
+fn started(config: &GuardConfig, words: &[String]) -> Fact {
+    let watch = &config.watch;
+    Fact::Started(Started {
+        watched: Short::name(&whom(config, words)),
+        limit_ns: watch.limit.map(|limit| limit.ns()),
+        cycle_limit_ns: watch.cycle_limit.map(|limit| limit.ns()),
+        budget_percent: config.cost.budget_percent,
+    })
+}
+
+fn whom(config: &GuardConfig, words: &[String]) -> String {
+    match &config.watch.pid_file {
+        Some(path) => format!("the process of {}", path.display()),
+        None => archive::watched::WatchSettings { command: words.to_vec(), ..config.watch.request(None) }.whom(),
+    }
+}
+
+fn announce(config: &GuardConfig, directory: &Path, words: &[String]) {
+    let limits = [("wake-ups", config.watch.limit), ("cycles", config.watch.cycle_limit)];
+    let limits: Vec<String> =
+        limits.into_iter().filter_map(|(what, limit)| Some(format!("{what} over {}", latency(limit?.ns())))).collect();
+    complain!(
+        "tardy guard: guards {}: accounts for {}, in {} ({} MB); budget {} % of a CPU",
+        whom(config, words),
+        limits.join(" and "),
+        directory.display(),
+        config.ring.size_mb,
+        config.cost.budget_percent
+    );
+}
+
+/// Writes the last entry and its line.
+fn stop(guard: Guard, directory: &Path) {
+    let figures = guard.shared.figures().clone();
+    let stopped = Stopped {
+        samples: figures.samples(),
+        misses: figures.misses(),
+        accounts: figures.accounts(),
+        suppressed: figures.suppressed(),
+        cost_percent: figures.cost_percent,
+        memory_kb: figures.memory_kb,
+    };
+    let line = format!(
+        "ended: {} samples, {} misses, {} accounts; watching cost {:.2} % of a CPU, memory {} MB",
+        stopped.samples,
+        stopped.misses,
+        stopped.accounts,
+        stopped.cost_percent,
+        stopped.memory_kb.div_ceil(1024)
+    );
+    guard.accounts.tick();
+    guard.accounts.fact(Fact::Stopped(stopped), line);
+    guard.accounts.end();
+    GuardState::remove(directory);
+}

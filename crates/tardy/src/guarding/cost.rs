@@ -1,0 +1,154 @@
+//! The cost of a guard: CPU time of its threads and of its meter's, and the events that the kernel records for it.
+//!
+//! The threads may run on any CPU, so their whole time counts against each; the events count where they were recorded. The
+//! result is the CPU with the most.
+
+use ftrace::tracefs::{Instance, Tracefs};
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Prefix of the meter's trace instances.
+const INSTANCES: &str = "tardy-";
+
+/// What watching took in a stretch of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    pub elapsed: Duration,
+    pub threads_ns: u64,
+    /// Events on the CPU that recorded most.
+    pub events: u64,
+}
+
+impl Spent {
+    /// Percent of a CPU; an event takes `event_ns`.
+    pub fn percent(&self, event_ns: f64) -> f64 {
+        let elapsed_ns = self.elapsed.as_nanos() as f64;
+        if elapsed_ns == 0.0 {
+            0.0
+        } else {
+            (self.threads_ns as f64 + self.events as f64 * event_ns) / elapsed_ns * 100.0
+        }
+    }
+
+    /// Two stretches together.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            elapsed: self.elapsed + other.elapsed,
+            threads_ns: self.threads_ns + other.threads_ns,
+            events: self.events + other.events,
+        }
+    }
+}
+
+/// Reads what a guard and its meter used since the last reading.
+pub struct CostMeter {
+    /// Threads of this process whose time is accounted for elsewhere.
+    left_out: Vec<i32>,
+    processes: Vec<u32>,
+    instances: Vec<Instance>,
+    threads: HashMap<i32, u64>,
+    events: HashMap<(usize, u32), u64>,
+    at: Instant,
+}
+
+impl CostMeter {
+    /// Begins to count, of this process without some threads and of a meter.
+    pub fn of(meter: i32, left_out: Vec<i32>) -> Self {
+        let instances = Tracefs::find().map(|tracefs| {
+            let prefix = format!("{INSTANCES}{meter}-");
+            let names = tracefs.instances().into_iter().filter(|name| name.starts_with(&prefix));
+            names.filter_map(|name| tracefs.open_instance(&name).ok()).collect()
+        });
+        let mut cost = Self {
+            left_out,
+            processes: vec![std::process::id(), meter.unsigned_abs()],
+            instances: instances.unwrap_or_default(),
+            threads: HashMap::new(),
+            events: HashMap::new(),
+            at: Instant::now(),
+        };
+        cost.read();
+        cost
+    }
+
+    /// What was used since the last reading.
+    pub fn read(&mut self) -> Spent {
+        let elapsed = self.at.elapsed();
+        self.at = Instant::now();
+        let threads_ns = self.thread_times();
+        Spent { elapsed, threads_ns, events: self.recorded().into_values().max().unwrap_or(0) }
+    }
+
+    /// Events recorded on a CPU since the last reading; other CPUs count as read, too.
+    pub fn events_on(&mut self, cpu: u32) -> u64 {
+        self.recorded().get(&cpu).copied().unwrap_or(0)
+    }
+
+    fn thread_times(&mut self) -> u64 {
+        let mut now = HashMap::new();
+        for process in &self.processes {
+            let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+            let tids = tasks.filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+            for tid in tids.filter(|tid| !self.left_out.contains(tid)) {
+                if let Some(ns) = thread_time_ns(*process, tid) {
+                    now.insert(tid, ns);
+                }
+            }
+        }
+        let used = now.iter().map(|(tid, ns)| ns.saturating_sub(self.threads.get(tid).copied().unwrap_or(0))).sum();
+        self.threads = now;
+        used
+    }
+
+    /// By CPU. Counters of a buffer that was emptied begin again.
+    fn recorded(&mut self) -> HashMap<u32, u64> {
+        let mut on_cpus = HashMap::new();
+        for (number, instance) in self.instances.iter().enumerate() {
+            for cpu in instance.cpus() {
+                let Ok(stats) = instance.cpu_stats(cpu) else { continue };
+                let now = stats.entries + stats.overrun + stats.read_events + stats.dropped_events;
+                let before = self.events.insert((number, cpu), now).unwrap_or(0);
+                *on_cpus.entry(cpu).or_default() += now.checked_sub(before).unwrap_or(now);
+            }
+        }
+        on_cpus
+    }
+}
+
+/// CPU time of a thread so far, in ns.
+pub fn thread_time_ns(process: u32, tid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{tid}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// Memory of this process and of a meter, and the kernel's trace buffers for it, in kB.
+pub fn memory_kb(meter: i32, buffers_kb: u64) -> u64 {
+    let resident = |process: u32| {
+        let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    [std::process::id(), meter.unsigned_abs()].into_iter().filter_map(resident).sum::<u64>() + buffers_kb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_events_are_parts_of_the_same_percentage() {
+        let spent = Spent { elapsed: Duration::from_secs(10), threads_ns: 20_000_000, events: 100_000 };
+        assert!((spent.percent(200.0) - 0.4).abs() < 1e-9, "{}", spent.percent(200.0));
+        let both = spent.and(&Spent { elapsed: Duration::from_secs(10), ..Spent::default() });
+        assert!((both.percent(200.0) - 0.2).abs() < 1e-9);
+        assert_eq!(Spent::default().percent(200.0), 0.0);
+    }
+
+    #[test]
+    fn the_time_of_this_thread_is_read() {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get();
+        assert!(thread_time_ns(std::process::id(), tid).is_some_and(|ns| ns > 0));
+        assert_eq!(thread_time_ns(std::process::id(), i32::MAX), None);
+    }
+}

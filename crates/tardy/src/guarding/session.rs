@@ -1,0 +1,264 @@
+//! One session of a guard: a watch with its archive, whose events become accounts while it goes on.
+
+use super::accounts::{Accounts, Late, Shared};
+use super::config::GuardConfig;
+use super::cost::{CostMeter, Spent, memory_kb};
+use super::entry::Fact;
+use super::known::{KnownRun, is_real_time_series};
+use super::price::Untraced;
+use super::shedding::Shedding;
+use super::signals::GuardSignals;
+use archive::message::RunPhase;
+use archive::settings::{RunSettings, TraceSettings};
+use archive::spike::Spike;
+use archive::watched::guard::GuardSettings;
+use archive::watched::{WatchSettings, WatchedKind};
+use machines::KnownTarget;
+use runner::event::Event;
+use runner::run::{RunOutcome, RunRequest, TimeLimits, run_guarding};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use words::guarding;
+
+/// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
+const MARGIN_BEFORE_NS: u64 = 20_000_000;
+/// Stretch over which the cost is weighed.
+const WEIGHED: Duration = Duration::from_secs(10);
+/// Series of a session after which the next one begins: threads come and go, and each keeps its figures.
+const SERIES_MAX: usize = 1000;
+/// A real-time task may keep the meter from the CPU for a while.
+const SILENCE: Duration = Duration::from_secs(120);
+/// Instances with buffers of the configured size, and kB per CPU of the one that follows the threads.
+const BUFFERS: u64 = 2;
+const FOLLOWER_KB: u64 = 1024;
+
+/// Codes of the meter's answers to requests.
+const NOTHING_TO_SAVE: &str = "meter.nothing-to-save";
+const EVENTS_SHED: &str = "meter.events-shed";
+
+/// What the sessions of a guard share.
+pub struct Guard {
+    pub config: GuardConfig,
+    pub typed: Vec<String>,
+    pub meter: PathBuf,
+    pub signals: GuardSignals,
+    pub shared: Shared,
+    pub accounts: Accounts,
+    pub shedding: Shedding,
+    /// Price of a recorded event, once it is known.
+    pub event_ns: Option<f64>,
+    pub untraced: Option<Untraced>,
+    /// Everything since the start.
+    pub spent: Spent,
+    /// End of the session before.
+    pub ended: Option<Instant>,
+    pub complained: BTreeSet<String>,
+}
+
+/// The state of one session.
+struct Following<'a> {
+    guard: &'a mut Guard,
+    known: KnownRun,
+    session: String,
+    meter: Option<i32>,
+    cost: Option<CostMeter>,
+    weighed: Spent,
+}
+
+/// The settings of a session; `pid` is the process of a pid file or of a command.
+fn settings(config: &GuardConfig, pid: Option<i32>) -> RunSettings {
+    let limit_ns = config.watch.limit.map(|limit| limit.ns());
+    let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
+    let guard =
+        GuardSettings { round_ns: config.cost.round.0, saved_ns: u64::from(config.ring.save_seconds) * 1_000_000_000 };
+    RunSettings {
+        duration_ns: Some(config.ring.session.0),
+        settle_ns: 0,
+        lock_memory: false,
+        worst_kept: 20,
+        limit_ns,
+        counters: false,
+        trace: TraceSettings {
+            margin_before_ns: MARGIN_BEFORE_NS,
+            buffer_kb_per_cpu: config.cost.buffer_kb,
+            threshold_ns: [limit_ns, cycle_limit_ns].into_iter().flatten().min().unwrap_or(i64::MAX),
+            snapshots_max: u32::MAX,
+            budget_bytes: u64::from(config.ring.size_mb) << 20,
+            controls: 0,
+            rest_ns: config.accounts.rest.0,
+            ..TraceSettings::default()
+        },
+        watch: Some(WatchSettings { guard: Some(guard), ..config.watch.request(pid) }),
+        ..RunSettings::default()
+    }
+}
+
+impl Guard {
+    /// Runs a session to its end. `released` is called once the trace is on.
+    ///
+    /// # Errors
+    /// If it could not begin.
+    pub fn session(&mut self, pid: Option<i32>, released: &mut dyn FnMut()) -> anyhow::Result<RunOutcome> {
+        let here = KnownTarget::local();
+        let (directory, id) = self.shared.ring().new_session(&here.host_name())?;
+        let settings = settings(&self.config, pid);
+        let stop = self.signals.begin_session();
+        let mut target = here.open(&self.meter, crate::measuring::machine::reporting(), stop.clone())?;
+        let request = RunRequest {
+            id: id.clone(),
+            directory: directory.clone(),
+            command: self.typed.clone(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            meter: self.meter.clone(),
+            limits: TimeLimits::of(&settings, SILENCE),
+            settings: settings.clone(),
+        };
+        self.accounts.session(directory.clone());
+        self.shared.rotate.store(false, Relaxed);
+        let requests = self.signals.requests.clone();
+        let mut following = Following {
+            guard: self,
+            known: KnownRun::of(&directory, settings),
+            session: id,
+            meter: None,
+            cost: None,
+            weighed: Spent::default(),
+        };
+        let outcome = run_guarding(target.as_mut(), &request, &requests, &stop, &mut |event| {
+            if event == Event::Phase(RunPhase::Measure) {
+                released();
+            }
+            following.take(&event);
+        });
+        following.weigh();
+        self.shared.figures().end_session();
+        self.ended = Some(Instant::now());
+        Ok(outcome?)
+    }
+}
+
+impl Following<'_> {
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Greeted { pid } => self.meter = Some(*pid),
+            Event::Phase(RunPhase::Measure) => self.begin_to_count(),
+            Event::Seconds(seconds) => self.guard.shared.figures().add(seconds),
+            Event::Watched(series) => {
+                let all = self.guard.config.watch.all_threads;
+                let mut figures = self.guard.shared.figures();
+                for one in series {
+                    let counts = if all { Some(true) } else { is_real_time_series(one) };
+                    let known = figures.series.entry(one.thread).or_default();
+                    (known.tid, known.counts) = (one.tid, counts.or(known.counts));
+                }
+            }
+            Event::Progress { .. } => self.look_after_cost(),
+            Event::Problem(problem) if self.is_news(problem.code.as_str()) => {
+                complain!("tardy guard: {}", crate::nothing_measured::with_fix(problem));
+            }
+            _ => {}
+        }
+        if let Some(spike) = self.known.take(event) {
+            self.account_for(spike);
+        }
+    }
+
+    /// Each problem is reported once. Shedding has its own line, and each request to save its answer.
+    fn is_news(&mut self, code: &str) -> bool {
+        code == NOTHING_TO_SAVE || (code != EVENTS_SHED && self.guard.complained.insert(code.to_owned()))
+    }
+
+    /// The trace is on: from here on the guard costs something.
+    fn begin_to_count(&mut self) {
+        if let Some(ended) = self.guard.ended.take() {
+            let ms = u64::try_from(ended.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.guard.shared.figures().blind_ms += ms;
+            self.guard.accounts.fact(Fact::Gap { ms }, None);
+        }
+        if let kinds @ 1.. = self.guard.shedding.kinds().len() {
+            self.guard.signals.requests.shed(kinds);
+        }
+        let Some(meter) = self.meter else { return };
+        let mut cost = CostMeter::of(meter, vec![self.guard.accounts.tid]);
+        if let Some(untraced) = self.guard.untraced.take() {
+            let event_ns = untraced.event_ns(&mut cost);
+            self.guard.event_ns = Some(event_ns);
+            complain!("tardy guard: a recorded event costs {event_ns:.0} ns on this machine");
+            cost.read();
+        }
+        self.cost = Some(cost);
+    }
+
+    fn look_after_cost(&mut self) {
+        let Some(cost) = &mut self.cost else { return };
+        self.weighed = self.weighed.and(&cost.read());
+        if self.weighed.elapsed >= WEIGHED {
+            self.weigh();
+        }
+        let is_full = self.guard.shared.figures().series.len() > SERIES_MAX;
+        if is_full || self.guard.shared.rotate.swap(false, Relaxed) {
+            self.guard.signals.end_session();
+        }
+    }
+
+    fn weigh(&mut self) {
+        let weighed = std::mem::take(&mut self.weighed);
+        if weighed.elapsed.is_zero() {
+            return;
+        }
+        let guard = &mut *self.guard;
+        let event_ns = guard.event_ns.unwrap_or(0.0);
+        guard.spent = guard.spent.and(&weighed);
+        let cost_percent = weighed.percent(event_ns);
+        let budget_percent = guard.config.cost.budget_percent;
+        if let Some(kinds) = guard.shedding.weigh(cost_percent, weighed.elapsed) {
+            guard.signals.requests.shed(kinds);
+            let kinds = guard.shedding.kinds().to_vec();
+            let line = guarding::shed(&kinds, cost_percent, budget_percent);
+            guard.accounts.fact(Fact::Shed { kinds, cost_percent, budget_percent }, line);
+        }
+        let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        let buffers_kb = cpus * (BUFFERS * u64::from(guard.config.cost.buffer_kb) + FOLLOWER_KB);
+        let mut figures = guard.shared.figures();
+        (figures.cost_percent, figures.budget_percent) = (guard.spent.percent(event_ns), budget_percent);
+        figures.shed = guard.shedding.kinds().len();
+        figures.memory_kb = memory_kb(self.meter.unwrap_or(0), buffers_kb);
+        drop(figures);
+        guard.accounts.tick();
+    }
+
+    fn account_for(&mut self, spike: Spike) {
+        let config = &self.guard.config;
+        let limit_ns = limit_of(config, spike.watched);
+        let is_miss = limit_ns.is_some_and(|limit_ns| spike.sample.latency_ns > limit_ns);
+        let (thread, real_time) = self.known.thread_of(&spike);
+        let counts = config.watch.all_threads || real_time != Some(false);
+        if !spike.requested {
+            let mut figures = self.guard.shared.figures();
+            let series = figures.series.entry(spike.thread).or_default();
+            (series.tid, series.counts) =
+                (spike.tid, Some(counts).filter(|_| config.watch.all_threads || real_time.is_some()));
+        }
+        if spike.requested || (is_miss && counts) {
+            let (session, shed) = (self.session.clone(), self.guard.shedding.kinds());
+            let run = self.known.with(spike);
+            self.guard.accounts.late(Late { run, session, thread, limit_ns, shed, recovered: false });
+        }
+    }
+}
+
+/// The limit of a kind of sample.
+pub fn limit_of(config: &GuardConfig, kind: Option<WatchedKind>) -> Option<i64> {
+    let limit = match kind {
+        Some(WatchedKind::Cycle) => config.watch.cycle_limit,
+        _ => config.watch.limit,
+    };
+    limit.map(|limit| limit.ns())
+}
+
+/// The host of the archives below a directory.
+pub fn name_of(session: &Path) -> String {
+    session.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,161 @@
+// A periodic loop with planted misses: planted CPU PAUSE_MS KIND... Each kind comes once, PAUSE_MS apart; each is written to standard
+// output with the instant before it, in ns of CLOCK_REALTIME.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_NS 2000000L
+#define MISS_NS 6000000L
+#define FAULT_BYTES (64UL << 20)
+
+static int cpu;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int hog_now, lock_now, locked, in_cycle;
+
+static long ns(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * 1000000000L + now.tv_nsec;
+}
+
+static void spin(long for_ns) {
+  long until = ns(CLOCK_MONOTONIC) + for_ns;
+  while (ns(CLOCK_MONOTONIC) < until)
+    ;
+}
+
+static void become(const char *name, int policy, int priority) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  struct sched_param parameter = {.sched_priority = priority};
+  prctl(PR_SET_NAME, name);
+  if (sched_setaffinity(0, sizeof set, &set) || sched_setscheduler(0, policy, &parameter)) {
+    perror("planted");
+    exit(1);
+  }
+}
+
+static void doze(void) {
+  struct timespec pause = {.tv_nsec = 1000000};
+  nanosleep(&pause, NULL);
+}
+
+static void *hog(void *unused) {
+  become("plant-hog", SCHED_FIFO, 90);
+  for (;; doze())
+    if (hog_now) {
+      hog_now = 0;
+      spin(MISS_NS);
+    }
+  return unused;
+}
+
+// Takes the lock with an ordinary priority and works while it holds it.
+static void *holder(void *unused) {
+  become("plant-holder", SCHED_OTHER, 0);
+  for (;; doze())
+    if (lock_now) {
+      lock_now = 0;
+      pthread_mutex_lock(&lock);
+      locked = 1;
+      spin(MISS_NS);
+      pthread_mutex_unlock(&lock);
+    }
+  return unused;
+}
+
+static void plant(const char *kind) {
+  if (!strcmp(kind, "hog"))
+    hog_now = 1;
+  else if (!strcmp(kind, "work"))
+    in_cycle = 1;
+  else if (!strcmp(kind, "lock"))
+    lock_now = 1;
+  else if (!strcmp(kind, "fault"))
+    in_cycle = 2;
+  else if (!strcmp(kind, "stop"))
+    in_cycle = 3;
+}
+
+static void work(void) {
+  int kind = in_cycle;
+  in_cycle = 0;
+  if (kind == 1)
+    spin(MISS_NS);
+  if (kind == 2) {
+    char *memory = mmap(NULL, FAULT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (unsigned long at = 0; memory != MAP_FAILED && at < FAULT_BYTES; at += 4096)
+      memory[at] = 1;
+    munmap(memory, FAULT_BYTES);
+  }
+  if (kind == 3) {
+    pid_t self = getpid(), child = fork();
+    if (child == 0) {
+      kill(self, SIGSTOP);
+      usleep(MISS_NS / 1000);
+      kill(self, SIGCONT);
+      _exit(0);
+    }
+    if (child > 0)
+      waitpid(child, NULL, 0);
+  }
+  if (locked) {
+    pthread_mutex_lock(&lock);
+    locked = 0;
+    pthread_mutex_unlock(&lock);
+  }
+}
+
+struct plan {
+  long pause_ms;
+  int count;
+  char **kinds;
+};
+
+static void *planter(void *argument) {
+  struct plan *plan = argument;
+  prctl(PR_SET_NAME, "plant-er");
+  for (int at = 0; at < plan->count; at++) {
+    usleep(plan->pause_ms * 1000);
+    printf("%ld %s\n", ns(CLOCK_REALTIME), plan->kinds[at]);
+    fflush(stdout);
+    plant(plan->kinds[at]);
+  }
+  usleep(plan->pause_ms * 1000);
+  exit(0);
+}
+
+int main(int count, char **words) {
+  if (count < 3)
+    return 2;
+  cpu = atoi(words[1]);
+  struct plan plan = {atol(words[2]), count - 3, words + 3};
+  pthread_t thread;
+  pthread_create(&thread, NULL, planter, &plan);
+  pthread_create(&thread, NULL, hog, NULL);
+  pthread_create(&thread, NULL, holder, NULL);
+  become("planted", SCHED_FIFO, 50);
+  struct timespec next;
+  clock_gettime(CLOCK_MONOTONIC, &next);
+  for (;;) {
+    next.tv_nsec += PERIOD_NS;
+    if (next.tv_nsec >= 1000000000L) {
+      next.tv_nsec -= 1000000000L;
+      next.tv_sec++;
+    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+      ;
+    work();
+  }
+}

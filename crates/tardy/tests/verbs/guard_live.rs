@@ -1,0 +1,149 @@
+//! `tardy guard` with the real meter on this machine and a program with planted misses.
+
+use fixtures::programs::real_meter;
+use fixtures::waiting::wait_until;
+use prerequisites::Prerequisite::{Program, Root, Tracefs};
+use prerequisites::met;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// Bytes of an account, without its line feed.
+const ACCOUNT_BYTES_MAX: usize = 2047;
+
+/// A guard with its folder, and the program with planted misses.
+struct Guarded {
+    folder: TempDir,
+    meter: PathBuf,
+    guard: Option<Child>,
+    planted: Child,
+}
+
+impl Guarded {
+    /// `None` where this machine cannot guard.
+    fn with(kinds: &[&str]) -> Option<Self> {
+        let meter = real_meter().filter(|_| met(&[Root, Tracefs, Program("cc")]))?;
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/planted.c");
+        let program = folder.path().join("planted");
+        let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&program).arg(source).status();
+        assert!(compiled.unwrap().success());
+        let planted = Command::new(&program).args(["0", "4000"]).args(kinds).stdout(Stdio::null()).spawn().unwrap();
+        let mut guarded = Self { folder, meter, guard: None, planted };
+        guarded.start();
+        Some(guarded)
+    }
+
+    fn tardy(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        command.arg("guard").args(words).args(["--directory", "ring"]).current_dir(self.folder.path());
+        command.env("TARDY_METER", &self.meter).env("TARDY_STATE_DIR", self.folder.path().join("state"));
+        command
+    }
+
+    fn start(&mut self) {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("lines")).unwrap();
+        let words = ["--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"];
+        self.guard = Some(self.tardy(&words).stderr(log).spawn().unwrap());
+    }
+
+    /// Signals the guard and waits for its end. Returns whether it ended with success.
+    fn end(&mut self, signal: Signal) -> bool {
+        let mut guard = self.guard.take().unwrap();
+        kill_process(Pid::from_child(&guard), signal).unwrap();
+        guard.wait().unwrap().success()
+    }
+
+    fn entries(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.folder.path().join("ring/accounts.jsonl")).unwrap_or_default();
+        let longest = text.lines().map(str::len).max().unwrap_or(0);
+        assert!(longest <= ACCOUNT_BYTES_MAX, "{longest} bytes");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn has(&self, is_it: impl Fn(&Value) -> bool) -> bool {
+        self.entries().iter().any(is_it)
+    }
+
+    fn blames(&self, culprit: &str) -> bool {
+        let names = |entry: &Value| {
+            let findings = entry["account"]["findings"].as_array().cloned().unwrap_or_default();
+            findings.iter().any(|finding| finding["culprit"] == culprit)
+        };
+        self.has(|entry| entry["kind"] == "miss" && entry["thread"] == "planted" && names(entry))
+    }
+
+    fn lines(&self) -> String {
+        fs::read_to_string(self.folder.path().join("lines")).unwrap_or_default()
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let _ = self.planted.kill();
+        let _ = self.planted.wait();
+        if let Some(mut guard) = self.guard.take() {
+            let _ = kill_process(Pid::from_child(&guard), Signal::TERM);
+            let _ = guard.wait();
+        }
+    }
+}
+
+#[test]
+fn planted_misses_are_accounted_for_and_the_last_seconds_saved() {
+    let kinds = ["hog", "stop"].repeat(5);
+    let Some(mut guarded) = Guarded::with(&kinds) else { return };
+    wait_until("both kinds are named", || guarded.blames("other-rt-task") && guarded.blames("thread-stopped"));
+    let saved = guarded.tardy(&["--save"]).output().unwrap();
+    let account: Value = serde_json::from_slice(&saved.stdout).unwrap_or_default();
+    assert_eq!(account["kind"], "saved", "{}{}", String::from_utf8_lossy(&saved.stderr), guarded.lines());
+    assert!(guarded.end(Signal::TERM), "{}", guarded.lines());
+    let last = guarded.entries().pop().unwrap();
+    assert_eq!(last["kind"], "stopped", "{last}");
+    assert!(last["misses"].as_u64() >= Some(2) && last["memory_kb"].as_u64() > Some(0), "{last}");
+    assert!(guarded.lines().contains("plant-hog"), "{}", guarded.lines());
+}
+
+#[test]
+fn a_killed_guard_is_repaired_and_reported_by_the_next() {
+    let kinds = ["hog"; 15];
+    let Some(mut guarded) = Guarded::with(&kinds) else { return };
+    wait_until("a miss", || guarded.has(|entry| entry["kind"] == "miss"));
+    assert!(!guarded.end(Signal::KILL));
+    let before = guarded.entries().len();
+    guarded.start();
+    let is_after = |entry: &Value| entry["number"].as_u64() > Some(before as u64);
+    wait_until("the kill is reported", || guarded.has(|entry| is_after(entry) && entry["kind"] == "killed"));
+    wait_until("an account of the next guard", || {
+        guarded.has(|entry| is_after(entry) && entry["after_ms"].is_number())
+    });
+    assert!(guarded.end(Signal::TERM), "{}", guarded.lines());
+    let numbers: Vec<u64> = guarded.entries().iter().filter_map(|entry| entry["number"].as_u64()).collect();
+    assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "{numbers:?}");
+}
+
+#[test]
+fn a_guard_ends_with_its_command_and_its_exit_code() {
+    let Some(mut guarded) = Guarded::with(&[]) else { return };
+    assert!(guarded.end(Signal::TERM), "{}", guarded.lines());
+    let ended = guarded.tardy(&["--limit", "50ms", "--", "sh", "-c", "sleep 1; exit 7"]).output().unwrap();
+    assert_eq!(ended.status.code(), Some(7), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn systemd_accepts_the_unit() {
+    if !met(&[Program("systemd-analyze")]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let printed = Command::new(env!("CARGO_BIN_EXE_tardy")).args(["guard", "--print-unit"]).output().unwrap();
+    let unit = String::from_utf8(printed.stdout).unwrap().replace("/usr/bin/tardy", "/bin/true");
+    let path = folder.path().join("tardy-guard@robot.service");
+    fs::write(&path, unit).unwrap();
+    let checked = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&path).output().unwrap();
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success() && !said.contains("tardy-guard"), "{said}");
+}
