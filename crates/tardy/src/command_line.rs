@@ -176,7 +176,9 @@ fn before_command(word: &str, typed: &[OsString]) -> Option<String> {
 /// The verb that a mistyped word may mean, wherever it stands.
 fn nearest_verb(word: &str) -> Option<String> {
     let definition = definition();
-    let families = definition.get_subcommands().filter(|verb| !verb.is_hide_set()).map(|verb| verb.get_name());
+    // A hidden verb is below; a hidden family leads to verbs that a user may mean.
+    let is_known = |verb: &&clap::Command| !verb.is_hide_set() || verb.is_subcommand_required_set();
+    let families = definition.get_subcommands().filter(is_known).map(|verb| verb.get_name());
     let known = families.chain(VERBS.iter().map(|verb| verb.name));
     let near = nearest(word, known.chain(VERBS.iter().flat_map(|verb| verb.former_names.iter().copied())))?;
     let verb = VERBS.iter().find(|verb| verb.name == near || verb.former_names.contains(&near));
@@ -268,8 +270,8 @@ mod tests {
     fn every_verb_that_ends_with_a_result_has_json() {
         let has_json = |verb: &clap::Command| verb.get_arguments().any(|option| option.get_long() == Some("json"));
         let without = verbs().into_iter().filter(|(_, verb)| !has_json(verb)).map(|(line, _)| line);
-        // README.md says the same of the first five; the last one prints what cyclictest prints.
-        let known = ["completions", "man", "lab serve", "lab worker", "mcp", "cyclictest"];
+        // README.md says the same of all but the last one, which prints what cyclictest prints.
+        let known = ["completions", "man", "guard", "lab serve", "lab worker", "mcp", "cyclictest"];
         let unknown = without.filter(|line| !known.contains(&line.trim_start_matches("tardy ")));
         assert_eq!(unknown.collect::<Vec<_>>(), Vec::<String>::new());
     }

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn the_time_of_this_thread_is_read() {
         let tid = rustix::thread::gettid().as_raw_nonzero().get();
-        assert!(thread_time_ns(std::process::id(), tid).is_some_and(|ns| ns > 0));
+        assert!(thread_time_ns(std::process::id(), tid).is_some());
         assert_eq!(thread_time_ns(std::process::id(), i32::MAX), None);
     }
 }

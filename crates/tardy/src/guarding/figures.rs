@@ -30,6 +30,7 @@ pub struct Figures {
     pub cost_percent: f64,
     pub budget_percent: f64,
     pub shed: usize,
+    /// The most so far.
     pub memory_kb: u64,
 }
 
@@ -118,7 +119,7 @@ impl Figures {
         counter("shed_kinds", "Kinds of events that are not recorded.", &one(self.shed.to_string()), "gauge");
         counter(
             "memory_bytes",
-            "Memory of guard, meter and trace buffers.",
+            "Most memory of guard, meter and trace buffers so far.",
             &one((self.memory_kb * 1024).to_string()),
             "gauge",
         );

@@ -224,7 +224,8 @@ impl Following<'_> {
         let mut figures = guard.shared.figures();
         (figures.cost_percent, figures.budget_percent) = (guard.spent.percent(event_ns), budget_percent);
         figures.shed = guard.shedding.kinds().len();
-        figures.memory_kb = memory_kb(self.meter.unwrap_or(0), buffers_kb);
+        // A session that has ended has no meter any more.
+        figures.memory_kb = memory_kb(self.meter.unwrap_or(0), buffers_kb).max(figures.memory_kb);
         drop(figures);
         guard.accounts.tick();
     }
