@@ -1,6 +1,5 @@
 //! The settings that tuning tries: from the findings of a check and from the command line.
 
-use super::firmware;
 use crate::exit::UsageError;
 use crate::measuring::arguments::setting_change;
 use archive::facts::Applied;
@@ -10,6 +9,7 @@ use machines::{BootWords, KnownTarget};
 use readiness::{Finding, Fix, writes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 
 const BOOT: &str = "boot ";
 const BOOT_WITHOUT: &str = "boot-without ";
@@ -183,7 +183,7 @@ impl Candidates {
             WhyLeftOut::SameFile(rival.name.clone())
         } else if !candidate.boot.is_empty() && target.booted_with(&candidate.boot).is_none() {
             WhyLeftOut::NeedsBoot
-        } else if let Some(why) = candidate.firmware.as_ref().and_then(|_| firmware::obstacle(target)) {
+        } else if let Some(why) = candidate.firmware.as_ref().and_then(|_| firmware_obstacle(target)) {
             why
         } else if self.tried.len() >= CANDIDATES_MAX {
             WhyLeftOut::TooMany
@@ -225,6 +225,19 @@ impl Candidates {
                 }
             }
         }
+    }
+}
+
+/// Why no setting of this target's firmware can be tried now.
+fn firmware_obstacle(target: &KnownTarget) -> Option<WhyLeftOut> {
+    if target.is_local() {
+        Some(WhyLeftOut::EndsWithBoot)
+    } else if !target.is_board() {
+        Some(WhyLeftOut::NoFirmware)
+    } else if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        None
+    } else {
+        Some(WhyLeftOut::NoTerminal)
     }
 }
 

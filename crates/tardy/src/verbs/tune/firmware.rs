@@ -1,9 +1,9 @@
 //! Settings of a board's firmware: a person changes them, and says so at each boot.
 
-use super::candidate::{Candidate, WhyLeftOut};
+use super::candidate::Candidate;
 use judge::tune::Configuration;
-use machines::{BootWords, KnownTarget};
-use std::io::{self, BufRead, IsTerminal, Write};
+use machines::BootWords;
+use std::io::{self, BufRead, Write};
 use words::printable::printable;
 
 /// Name, and what to set; the names differ from firmware to firmware.
@@ -27,19 +27,6 @@ pub fn candidates() -> Vec<Candidate> {
         firmware: Some(set.into()),
     };
     SETTINGS.map(candidate).to_vec()
-}
-
-/// Why no setting of this target's firmware can be tried now.
-pub fn obstacle(target: &KnownTarget) -> Option<WhyLeftOut> {
-    if target.is_local() {
-        Some(WhyLeftOut::EndsWithBoot)
-    } else if !target.is_board() {
-        Some(WhyLeftOut::NoFirmware)
-    } else if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        None
-    } else {
-        Some(WhyLeftOut::NoTerminal)
-    }
 }
 
 /// The firmware settings among these candidates.
@@ -111,8 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_boards_have_a_firmware_that_is_asked_for() {
-        assert_eq!(obstacle(&KnownTarget::local()), Some(WhyLeftOut::EndsWithBoot));
+    fn only_firmware_settings_take_an_answer() {
         let all = candidates();
         assert_eq!(wanted(&all, [0, 3, 60].into_iter().collect()), [0, 3].into_iter().collect());
         let members: Vec<&Candidate> = all.iter().take(1).collect();
