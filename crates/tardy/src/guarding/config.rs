@@ -19,7 +19,7 @@ const SAVE_SECONDS_MAX: u32 = 60;
 const SESSION_NS_MIN: u64 = 60_000_000_000;
 
 /// Every option of a guard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GuardConfig {
     pub watch: Watch,
@@ -30,20 +30,6 @@ pub struct GuardConfig {
     #[cfg(feature = "lab")]
     #[serde(skip_serializing)]
     pub webhook: Option<alerts::Webhook>,
-}
-
-impl Default for GuardConfig {
-    fn default() -> Self {
-        Self {
-            watch: Watch::default(),
-            ring: Ring::default(),
-            cost: Cost::default(),
-            accounts: Accounts::default(),
-            outputs: Outputs::default(),
-            #[cfg(feature = "lab")]
-            webhook: None,
-        }
-    }
 }
 
 /// The threads to watch, by one of the first six keys, and their limits.
