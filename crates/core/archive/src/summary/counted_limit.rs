@@ -30,7 +30,8 @@ impl CountedLimit {
 impl RunSummary {
     /// Samples of the deciding threads that the limit is about, cycles not among them: how many were over it, and their number.
     pub fn limited_samples(&self) -> (u64, u64) {
-        let is_cycle = |cpu: &&CpuSummary| cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle);
+        let is_cycle =
+            |cpu: &&CpuSummary| cpu.watched.as_ref().is_some_and(|watched| watched.kind == WatchedKind::Cycle);
         self.deciding().filter(|cpu| !is_cycle(cpu)).fold((0, 0), |(over, all): (u64, u64), cpu| {
             (over.saturating_add(cpu.over_limit), all.saturating_add(cpu.cycles))
         })
