@@ -168,9 +168,10 @@ impl GuardConfig {
     /// As [`GuardConfig::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, UsageError> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
+            let place = error.span().and_then(|span| text.get(span)).unwrap_or_default().trim();
             let at = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            UsageError(format!("{}: line {line}: {}", path.display(), with_fix(error.message())))
+            UsageError(format!("{}: line {line}: {}", path.display(), with_fix(error.message(), place)))
         })
     }
 
@@ -249,11 +250,11 @@ impl Watch {
     }
 }
 
-/// The words of an error, with the key that was meant in place of an unknown one.
-fn with_fix(message: &str) -> String {
+/// The words of an error. If it is about a key, which the file has at its place, the key that was meant in place of it.
+fn with_fix(message: &str, at_its_place: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {
-        Some(typed) if message.starts_with("unknown field") => {
+        Some(typed) if typed == at_its_place => {
             let known: Vec<&str> = quoted.collect();
             let otherwise = format!("the keys here are {}", known.join(", "));
             format!("the key `{typed}` does not exist; {}", nearest_or(typed, known.iter().copied(), &otherwise))

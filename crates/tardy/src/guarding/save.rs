@@ -4,6 +4,7 @@ use super::ring;
 use super::state::GuardState;
 use crate::exit::{Exit, UsageError};
 use serde::Deserialize;
+use std::io::Write;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,7 +43,7 @@ pub fn save(directory: &Path) -> anyhow::Result<Exit> {
             known.is_ok_and(|known| known.number > before && known.kind == "saved")
         };
         if let Some(line) = ring::lines(directory).iter().find(is_new) {
-            println!("{}", printable(line));
+            let _ = writeln!(std::io::stdout(), "{}", printable(line));
             return Ok(Exit::Measured);
         }
         thread::sleep(LOOK_EVERY);

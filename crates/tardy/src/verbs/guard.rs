@@ -9,6 +9,7 @@ use crate::verb::{Group, Place, Verb};
 use clap::{ArgGroup, Args, Command};
 use machines::KnownTarget;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -83,7 +84,7 @@ fn run(arguments: &GuardArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
         _ => None,
     };
     if let Some(text) = printed {
-        print!("{text}");
+        let _ = write!(std::io::stdout(), "{text}");
         return Ok(Exit::Measured);
     }
     let config = config(arguments)?;
