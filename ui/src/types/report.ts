@@ -540,6 +540,19 @@ chain: Array<KernelName>, source: ChainSource,
 last_entered: boolean, };
 
 /**
+ * How a watch differs that stands for months.
+ */
+export type GuardSettings = { 
+/**
+ * Interval between reads of the trace buffers.
+ */
+round_ns: number, 
+/**
+ * Length of the stretch that is kept on request.
+ */
+saved_ns: number, };
+
+/**
  * Content of a record, with the names of its numbers.
  */
 export type Happened = { "switch": { from: TaskName, 
@@ -1639,7 +1652,11 @@ watched?: WatchedKind | null,
 /**
  * Late timer interrupts until it was seen, those shortly before it was due included, in order of time.
  */
-late_interrupts?: Array<LateInterrupt>, };
+late_interrupts?: Array<LateInterrupt>, 
+/**
+ * Kept on request: the worst wake-up of the stretch that was asked for.
+ */
+requested?: boolean, };
 
 /**
  * How it is known.
@@ -1959,6 +1976,10 @@ log: LogSource | null,
  * Threads without a real-time or deadline policy count like the others.
  */
 all_threads: boolean, 
+/**
+ * The watch stands for months, also while none of its threads exists.
+ */
+guard: GuardSettings | null, 
 /**
  * The process is stopped. It is continued once everything is armed, and ended with the measurement.
  */
