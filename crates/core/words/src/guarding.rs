@@ -88,9 +88,9 @@ mod tests {
             cause: "hog had the CPU",
         };
         let text = miss.line(false, false);
-        assert_eq!(text, "robot woke 812 µs late (limit 200 µs) on CPU 1: hog had the CPU");
+        assert_eq!(text, "robot woke 812.0 µs late (limit 200.0 µs) on CPU 1: hog had the CPU");
         let cycle = Miss { kind: Some(WatchedKind::Cycle), limit_ns: None, thread: "", ..miss };
-        assert!(cycle.line(true, false).ends_with("a thread ran for 812 µs on CPU 1: hog had the CPU"));
+        assert!(cycle.line(true, false).ends_with("a thread ran for 812.0 µs on CPU 1: hog had the CPU"));
     }
 
     #[test]

@@ -128,6 +128,7 @@ fn a_killed_guard_is_repaired_and_reported_by_the_next() {
 #[test]
 fn a_guard_ends_with_its_command_and_its_exit_code() {
     let Some(mut guarded) = Guarded::with(&[]) else { return };
+    wait_until("the guard watches", || guarded.lines().contains("guards threads called"));
     assert!(guarded.end(Signal::TERM), "{}", guarded.lines());
     let ended = guarded.tardy(&["--limit", "50ms", "--", "sh", "-c", "sleep 1; exit 7"]).output().unwrap();
     assert_eq!(ended.status.code(), Some(7), "{}", String::from_utf8_lossy(&ended.stderr));

@@ -59,6 +59,8 @@ const CO_RUNNING_NS: i64 = 1_000_000_000;
 /// Looks at other programs and at each event of the trace cost more than all the rest of a guard.
 const GUARD_PROGRESS_NS: i64 = 1_000_000_000;
 const GUARD_CHECKS_NS: i64 = 60_000_000_000;
+/// The snapshot of a late wake-up takes the wake-ups before it out of the buffers; after a second there are others.
+const SAVE_WAIT_NS: i64 = 3_000_000_000;
 
 /// Name of the program on the host.
 const HOST_NAME: &str = "tardy";
@@ -116,6 +118,8 @@ pub struct Session<'a> {
     measuring: bool,
     /// A load has died, so that the figures are not those that were asked for.
     load_died: bool,
+    /// Until when a request to keep the last seconds waits for a wake-up to keep.
+    save_until_ns: Option<i64>,
 }
 
 /// When the loop makes its reports and checks.
@@ -146,6 +150,7 @@ impl<'a> Session<'a> {
             co_running: CoRunning::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
             load_died: false,
+            save_until_ns: None,
         }
     }
 
@@ -234,6 +239,7 @@ impl<'a> Session<'a> {
             if let Some(Control::Asked(asked)) = control {
                 self.answer(asked, &mut lines.link, now_ns);
             }
+            self.save(&mut lines.link, now_ns);
             let stopped = match control {
                 Some(Control::Stop) => Stopped::Asked,
                 Some(Control::Gone) => Stopped::LinkLost,
@@ -259,11 +265,20 @@ impl<'a> Session<'a> {
             let kinds = EventKind::first(kinds).to_vec();
             link.problem(Severity::Notice, &MeterProblem::EventsShed { kinds });
         }
-        if asked.save
-            && let Some(problem) = self.source.save(now_ns)
-        {
-            link.send(&Message::Problem(problem));
+        if asked.save {
+            self.save_until_ns = Some(now_ns.saturating_add(SAVE_WAIT_NS));
         }
+    }
+
+    /// Keeps the last seconds, if that was requested.
+    fn save<W: Write>(&mut self, link: &mut Link<W>, now_ns: i64) {
+        let Some(until_ns) = self.save_until_ns else { return };
+        match self.source.save(now_ns) {
+            Some(_) if now_ns < until_ns => return,
+            Some(problem) => link.send(&Message::Problem(problem)),
+            None => {}
+        }
+        self.save_until_ns = None;
     }
 
     fn notice_start<W: Write>(&mut self, span: Span, link: &mut Link<W>) {
