@@ -13,8 +13,8 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Larger files are not read.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Larger files are not read. Large programs with debug information have several 100 MB.
+const FILE_BYTES_MAX: u64 = 512 << 20;
 /// Most bytes of all files together.
 const FILES_BYTES_MAX: u64 = 1 << 30;
 /// Most bytes of the names of all files together. Entries of a symbol table may share a name of any length.
