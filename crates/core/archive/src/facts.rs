@@ -45,7 +45,7 @@ pub struct TaskFact {
     pub bound: bool,
 }
 
-/// What a user's session grants to its programs, as far as sound depends on it.
+/// Limits and policies of a user's session, as far as sound depends on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionFacts {

@@ -60,7 +60,7 @@ impl Recent {
     }
 
     /// The worst wake-up that was seen since this instant, as exactly as whole seconds show it; the last one at least.
-    pub fn latest_since(&self, from_ns: i64) -> Option<Late> {
+    pub fn worst_since(&self, from_ns: i64) -> Option<Late> {
         let known = self.slots.iter().flatten().map(|(_, late)| late).chain(&self.last);
         known.filter(|late| late.sample.seen_ns() >= from_ns).max_by_key(|late| late.sample.latency_ns).copied()
     }
@@ -76,24 +76,24 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_wake_up_of_the_last_seconds_is_remembered() {
+    fn the_worst_wake_up_of_the_last_seconds_is_remembered() {
         let mut recent = Recent::default();
-        assert_eq!(recent.latest_since(0), None);
+        assert_eq!(recent.worst_since(0), None);
         for (second, latency_ns) in [(1, 900), (70, 50), (71, 80), (71, 60), (72, 10)] {
             recent.see(late(WatchedKind::Timer, second * SECOND_NS, latency_ns));
         }
         recent.see(late(WatchedKind::Cycle, 72 * SECOND_NS, 5000));
-        assert_eq!(recent.latest_since(70 * SECOND_NS).unwrap().sample.latency_ns, 80);
-        assert_eq!(recent.latest_since(72 * SECOND_NS).unwrap().sample.latency_ns, 10);
-        assert_eq!(recent.latest_since(73 * SECOND_NS), None);
+        assert_eq!(recent.worst_since(70 * SECOND_NS).unwrap().sample.latency_ns, 80);
+        assert_eq!(recent.worst_since(72 * SECOND_NS).unwrap().sample.latency_ns, 10);
+        assert_eq!(recent.worst_since(73 * SECOND_NS), None);
         recent.see(late(WatchedKind::Woken, 135 * SECOND_NS, 1));
-        assert_eq!(recent.latest_since(135 * SECOND_NS).unwrap().sample.latency_ns, 1, "second 71 has its place");
+        assert_eq!(recent.worst_since(135 * SECOND_NS).unwrap().sample.latency_ns, 1, "second 71 has its place");
         recent.forget(140 * SECOND_NS);
         recent.see(late(WatchedKind::Timer, 139 * SECOND_NS, 7));
-        assert_eq!(recent.latest_since(0), None);
+        assert_eq!(recent.worst_since(0), None);
         recent.see(late(WatchedKind::Timer, 140 * SECOND_NS, 900));
         recent.see(late(WatchedKind::Timer, 140 * SECOND_NS + 5000, 3));
-        assert_eq!(recent.latest_since(0).unwrap().sample.latency_ns, 900);
-        assert_eq!(recent.latest_since(140 * SECOND_NS + 4000).unwrap().sample.latency_ns, 3, "the last one");
+        assert_eq!(recent.worst_since(0).unwrap().sample.latency_ns, 900);
+        assert_eq!(recent.worst_since(140 * SECOND_NS + 4000).unwrap().sample.latency_ns, 3, "the last one");
     }
 }

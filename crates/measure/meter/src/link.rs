@@ -150,7 +150,7 @@ pub enum Control {
     Asked(Asked),
 }
 
-/// What the host of a guard asks for during the measurement.
+/// A request of a guard's host during the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Keep the last seconds.

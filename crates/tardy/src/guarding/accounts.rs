@@ -49,7 +49,7 @@ pub enum Work {
     Session(PathBuf),
 }
 
-/// What the thread shares with the rest of the guard.
+/// State that the thread shares with the rest of the guard.
 #[derive(Clone)]
 pub struct Shared {
     pub ring: Arc<Mutex<DiskRing>>,

@@ -43,9 +43,9 @@ pub struct Watch {
     pub pid: Option<i32>,
     /// A file with the number of the process; the guard waits for the file and for its process.
     pub pid_file: Option<PathBuf>,
-    /// Latest wake-up that is not a miss.
+    /// A wake-up later than this is a miss.
     pub limit: Option<Time>,
-    /// Longest cycle that is not a miss.
+    /// A cycle longer than this is a miss.
     pub cycle_limit: Option<Time>,
     /// Threads without a real-time or deadline policy count as well.
     pub all_threads: bool,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Prefix of the meter's trace instances.
 const INSTANCES: &str = "tardy-";
 
-/// What watching took in a stretch of time.
+/// The cost of watching in a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub elapsed: Duration,
@@ -72,7 +72,7 @@ impl CostMeter {
         cost
     }
 
-    /// What was used since the last reading.
+    /// The use since the last reading.
     pub fn read(&mut self) -> Spent {
         let elapsed = self.at.elapsed();
         self.at = Instant::now();

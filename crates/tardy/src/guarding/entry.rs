@@ -22,7 +22,7 @@ pub struct Entry {
     pub fact: Fact,
 }
 
-/// What happened.
+/// The event of an entry.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Fact {

@@ -38,7 +38,7 @@ const FOLLOWER_KB: u64 = 1024;
 const NOTHING_TO_SAVE: &str = "meter.nothing-to-save";
 const EVENTS_SHED: &str = "meter.events-shed";
 
-/// What the sessions of a guard share.
+/// State that the sessions of a guard share.
 pub struct Guard {
     pub config: GuardConfig,
     pub typed: Vec<String>,

@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(weighed(&mut shedding, 0.2, 6), [1]);
         assert_eq!(weighed(&mut shedding, 0.2, 6), [0]);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 9.0, 10), [3, 5, 6], "there is no seventh");
+        assert_eq!(weighed(&mut shedding, 9.0, 10), [3, 5, 6], "all six kinds are shed");
     }
 
     #[test]

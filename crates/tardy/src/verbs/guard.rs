@@ -25,10 +25,10 @@ pub struct GuardArguments {
     config: Option<PathBuf>,
     #[command(flatten)]
     whom: WhomArguments,
-    /// Latest wake-up that is not a miss
+    /// A wake-up later than this is a miss
     #[arg(long, value_name = "TIME", value_parser = latency_ns, help_heading = "Limits")]
     limit: Option<i64>,
-    /// Longest cycle that is not a miss
+    /// A cycle longer than this is a miss
     #[arg(long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Limits")]
     cycle_limit: Option<u64>,
     /// Place of accounts and archives [default: /var/lib/tardy/guard]

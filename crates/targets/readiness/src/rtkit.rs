@@ -3,7 +3,7 @@
 use super::machine::quoted;
 use super::unknown::Unknown;
 
-/// What rtkit grants, with the defaults from its help.
+/// The limits of rtkit, with the defaults from its help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rtkit {
     pub priority_max: u64,

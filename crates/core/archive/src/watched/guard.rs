@@ -1,6 +1,6 @@
 //! A watch that stands for months: slower reads, stretches that are kept on request, and events that it sheds.
 
-use crate::choice::choices;
+use crate::choice::{Choice, choices};
 use serde::{Deserialize, Serialize};
 
 /// How a watch differs that stands for months.
@@ -15,7 +15,7 @@ pub struct GuardSettings {
 }
 
 choices! {
-    /// A kind of events that a guard stops recording when it costs more than its budget.
+    /// A kind of events that a guard stops recording when it costs more than its budget. An account loses least by the first.
     pub enum EventKind {
         /// Memory that the kernel hands out in page faults.
         Memory = "memory",
@@ -33,8 +33,16 @@ choices! {
 }
 
 impl EventKind {
-    /// In the order in which they are shed: an account loses least by the first.
-    pub const ORDER: [Self; 6] = [Self::Memory, Self::Charges, Self::Power, Self::Work, Self::Interrupts, Self::Rest];
+    /// In the order in which they are shed, which is the order of their declaration.
+    pub const ORDER: [Self; Self::CHOICES.len()] = {
+        let mut order = [Self::Rest; Self::CHOICES.len()];
+        let mut at = 0;
+        while at < order.len() {
+            order[at] = Self::CHOICES[at].0;
+            at += 1;
+        }
+        order
+    };
 
     /// The kind of an event of the trace.
     pub fn of(system: &str, event: &str) -> Self {

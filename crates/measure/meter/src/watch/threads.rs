@@ -255,7 +255,7 @@ impl SampleSource for WatchedThreads<'_> {
         // Where the buffers reach back less far than the reading, an account without a trace is better than none.
         let latest = {
             let followed = lock(&self.followed);
-            followed.recent.latest_since(from_ns).or_else(|| followed.recent.latest_since(asked_ns))
+            followed.recent.worst_since(from_ns).or_else(|| followed.recent.worst_since(asked_ns))
         };
         let Some(latest) = latest else {
             let seconds = guard.saved_ns / 1_000_000_000;

@@ -36,7 +36,7 @@ pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &
     lay_out_explained(spike, explanation, kept, account.sample_word(), canvas, page);
 }
 
-/// What a run says of the reasons for which its spikes were kept.
+/// The run's settings that decide why a spike was kept.
 #[derive(Clone, Copy, Default)]
 pub struct Kept {
     is_imported: bool,

@@ -26,7 +26,7 @@ pub struct Candidate {
     pub changes: Vec<Changed>,
     #[serde(default, skip_serializing_if = "BootWords::is_empty")]
     pub boot: BootWords,
-    /// What a person sets in the firmware's setup; such a candidate has no other change.
+    /// The setting that a person changes in the firmware's setup; such a candidate has no other change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
 }

@@ -75,7 +75,7 @@ fn tmpfiles(members: &[&Candidate]) -> String {
     others.map(|changed| format!("w {} - - - - {}\n", changed.change.path, changed.change.value)).collect()
 }
 
-/// A unit of systemd, which runs when the drivers have their interrupts: those of tmpfiles.d come too early.
+/// A unit of systemd, which runs when the drivers have their interrupts: systemd applies tmpfiles.d too early.
 fn interrupts(members: &[&Candidate]) -> String {
     let writes: String = changes(members)
         .filter(|changed| changed.change.path.starts_with(INTERRUPTS))
@@ -91,7 +91,7 @@ fn interrupts(members: &[&Candidate]) -> String {
     )
 }
 
-/// What a person adds where U-Boot or extlinux makes the kernel's command line.
+/// The words that a person adds where U-Boot or extlinux makes the kernel's command line.
 fn u_boot(members: &[&Candidate]) -> String {
     let words = |of: fn(&Candidate) -> &[String]| -> String {
         members.iter().flat_map(|member| of(member)).map(String::as_str).collect::<Vec<_>>().join(" ")
