@@ -56,6 +56,7 @@ pub mod recorded_pages;
 pub mod roles;
 pub mod sample;
 pub mod samples_file;
+pub mod second_records;
 pub mod settings;
 pub mod setup;
 pub mod shell;

@@ -30,7 +30,8 @@ use crate::planned::PlannedStep;
 use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_BYTES_MAX, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::roles::{RoleFigures, RunRole};
-use crate::sample::{Sample, Second, Totals};
+use crate::sample::{Sample, Totals};
+use crate::second_records::SecondRecords;
 use crate::spike::Spike;
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
@@ -91,7 +92,7 @@ pub struct ThreadRun {
     pub totals: Totals,
     pub histogram: Histogram,
     pub worst: Vec<Sample>,
-    pub seconds: Vec<Second>,
+    pub seconds: SecondRecords,
 }
 
 /// An opened archive.

@@ -27,7 +27,8 @@ use crate::manifest::{ImportedFrom, LOCAL, RunState};
 use crate::message::{Ending, LoadReport, Loss, Problem, RunPhase, Severity};
 use crate::problem::Remark;
 use crate::reader::{Run, ThreadRun};
-use crate::sample::{Sample, Second};
+use crate::sample::Sample;
+use crate::second_records::SecondRecords;
 use crate::settings::RunSettings;
 use crate::spike::Spike;
 use crate::storage::StorageAccount;
@@ -236,7 +237,9 @@ pub struct RunSummary {
 pub struct ReportData {
     pub summary: RunSummary,
     pub histograms: Vec<CpuHistogram>,
-    pub seconds: Vec<Second>,
+    #[cfg_attr(feature = "typescript", ts(as = "Vec<crate::sample::Second>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::sample::Second>"))]
+    pub seconds: SecondRecords,
     /// Counts of the kernel, about once a second. The page shows it as HTML only.
     #[serde(default)]
     #[cfg_attr(feature = "typescript", ts(skip))]
@@ -351,9 +354,8 @@ impl ReportData {
 
     /// The same beside a summary of the run that was made before.
     pub fn with(run: &Run, summary: RunSummary) -> Self {
-        // There may be millions, and a list that grows takes twice its size.
-        let mut seconds = Vec::with_capacity(run.threads.values().map(|thread| thread.seconds.len()).sum());
-        run.threads.values().for_each(|thread| seconds.extend_from_slice(&thread.seconds));
+        let mut seconds = SecondRecords::default();
+        run.threads.values().for_each(|thread| seconds.append(&thread.seconds));
         Self {
             summary,
             histograms: run.threads.values().map(|thread| cpu_histogram(thread, 400, step_ns(run))).collect(),

@@ -29,7 +29,7 @@ impl Seconds {
     /// `count` seconds; records of later ones count as part of the last. With `gaps_are_normal` (intervals longer than
     /// a second) a second without a record is good.
     pub fn of(
-        records: &[Second],
+        records: impl IntoIterator<Item = Second>,
         length: usize,
         gaps_are_normal: bool,
         state: impl Fn(&Second) -> SecondState,
@@ -38,7 +38,7 @@ impl Seconds {
         for record in records {
             let Some(last) = states.len().checked_sub(1) else { break };
             let kept = &mut states[(record.second as usize).min(last)];
-            *kept = (*kept).max(Some(state(record)));
+            *kept = (*kept).max(Some(state(&record)));
         }
         let absent = if gaps_are_normal { SecondState::Good } else { SecondState::Unknown };
         Self { states: states.into_iter().map(|state| state.unwrap_or(absent)).collect() }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_block_is_bad_when_a_second_of_it_is() {
         // The half second at the end belongs to the sixth.
-        let seconds = Seconds::of(&records(&[1, 200, 1, 1, 1, 1, 300]), 6, false, late);
+        let seconds = Seconds::of(records(&[1, 200, 1, 1, 1, 1, 300]), 6, false, late);
         assert_eq!(seconds.states, [Good, Bad, Good, Good, Good, Bad]);
         let blocks = seconds.blocks(2);
         assert_eq!((blocks.count, blocks.bad, blocks.unknown, blocks.block_s), (3, 2, 0, 2));
@@ -124,13 +124,13 @@ mod tests {
     fn a_missing_record_is_neither_good_nor_bad() {
         let mut some = records(&[1, 1, 1, 1]);
         some.remove(1);
-        let blocks = Seconds::of(&some, 4, false, late).blocks(1);
+        let blocks = Seconds::of(some.clone(), 4, false, late).blocks(1);
         assert_eq!((blocks.count, blocks.bad, blocks.unknown), (4, 0, 1));
-        assert_eq!(Seconds::of(&some, 4, true, late).blocks(1).unknown, 0);
-        let late_end = Seconds::of(&some, 6, false, late).blocks(1);
+        assert_eq!(Seconds::of(some.clone(), 4, true, late).blocks(1).unknown, 0);
+        let late_end = Seconds::of(some, 6, false, late).blocks(1);
         assert_eq!((late_end.count, late_end.unknown), (6, 3), "seconds after the last record");
-        assert_eq!(Seconds::of(&[], 4, false, late).blocks(1).bad, 0);
-        assert_eq!(Seconds::of(&[], 0, false, late).blocks(60).count, 0);
+        assert_eq!(Seconds::of([], 4, false, late).blocks(1).bad, 0);
+        assert_eq!(Seconds::of([], 0, false, late).blocks(60).count, 0);
     }
 
     proptest! {
@@ -143,7 +143,7 @@ mod tests {
             let records: Vec<Second> = records.iter().map(|(second, latency_ns_max)| {
                 Second { second: *second, latency_ns_max: *latency_ns_max, ..Second::default() }
             }).collect();
-            let blocks = Seconds::of(&records, length, false, late).blocks(block_s);
+            let blocks = Seconds::of(records, length, false, late).blocks(block_s);
             prop_assert!(blocks.bad + blocks.unknown <= blocks.count);
         }
     }

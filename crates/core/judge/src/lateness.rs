@@ -321,7 +321,8 @@ mod tests {
     #[test]
     fn a_missed_period_is_late_until_the_wake_up_that_missed_it() {
         let mut stalled = thread();
-        stalled.seconds[3].missed_periods = 8;
+        let stalls = |second: Second| if second.second == 3 { Second { missed_periods: 8, ..second } } else { second };
+        stalled.seconds = stalled.seconds.iter().map(stalls).collect();
         stalled.totals.missed_periods = 8;
         let run = |interval_ns| {
             let settings = RunSettings { interval_ns, ..RunSettings::default() };
@@ -345,7 +346,7 @@ mod tests {
     #[test]
     fn a_second_without_a_record_may_have_been_late_throughout() {
         let mut gap = thread();
-        gap.seconds.remove(7);
+        gap.seconds = gap.seconds.iter().filter(|second| second.second != 7).collect();
         let some = lateness(&gap, 1000);
         assert_eq!((some.unknown_s, some.late), (1, 0));
         assert_eq!(some.shares_most(1).counts, [(0.0, 9.0), (1.0, 1.0)]);
@@ -373,7 +374,7 @@ mod tests {
         assert_eq!(length_s(&thread(), &summary), Err(Refusal::SecondsDamaged));
         summary.measured_ns = None;
         let mut far = thread();
-        far.seconds[9].second = 30_000_000;
+        far.seconds.push(Second { second: 30_000_000, ..Second::default() });
         assert_eq!(length_s(&far, &summary), Err(Refusal::SecondsDamaged));
         assert_eq!(length_s(&thread(), &summary), Ok(10));
     }

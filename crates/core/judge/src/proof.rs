@@ -280,7 +280,7 @@ mod tests {
     fn missed_periods_of_unknown_lateness_leave_quantiles_open() {
         let mut run = run(86_400);
         let thread = run.threads.get_mut(&0).unwrap();
-        thread.seconds.iter_mut().for_each(|second| second.missed_periods = 12);
+        thread.seconds = thread.seconds.iter().map(|second| Second { missed_periods: 12, ..second }).collect();
         thread.totals.missed_periods = 12 * 86_400;
         let proof = proof(&run, &RunSummary::of(&run, &[]), None, 0.95).unwrap();
         assert_eq!(proof.cpus[0].quantiles, [], "the lateness of more than one in a hundred is unknown");

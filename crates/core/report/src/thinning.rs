@@ -7,6 +7,7 @@ use archive::counters;
 use archive::explanation::Explanation;
 use archive::problem::Remark;
 use archive::sample::Second;
+use archive::second_records::SecondRecords;
 use archive::summary::ReportData;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +58,7 @@ pub fn thinned<'a>(data: &'a ReportData, accounts: &Accounts) -> Cow<'a, ReportD
 
 /// Seconds joined into longer stretches: the largest latency, the sums of the counts, under the index of the first
 /// second.
-fn joined(seconds: &[Second], stretch: u32) -> Vec<Second> {
+fn joined(seconds: &SecondRecords, stretch: u32) -> SecondRecords {
     let mut joined: BTreeMap<(u32, u32), Second> = BTreeMap::new();
     for second in seconds {
         let first = second.second / stretch * stretch;
@@ -69,7 +70,7 @@ fn joined(seconds: &[Second], stretch: u32) -> Vec<Second> {
                 sum.over_limit = sum.over_limit.saturating_add(second.over_limit);
                 sum.missed_periods = sum.missed_periods.saturating_add(second.missed_periods);
             })
-            .or_insert(Second { second: first, ..*second });
+            .or_insert(Second { second: first, ..second });
     }
     joined.into_values().collect()
 }

@@ -1,5 +1,5 @@
-//! Writes an archive of a target that never stopped sending, to measure what a reader needs for it:
-//! `flooded_archive problems|spikes|totals COUNT DIRECTORY`.
+//! Writes an archive of a target that never stopped sending, or of a run of many seconds, to measure what a reader needs for it:
+//! `flooded_archive problems|spikes|totals|seconds COUNT DIRECTORY`.
 
 use archive::frame::Encoder;
 use archive::histogram::Histogram;
@@ -32,19 +32,23 @@ fn totals(thread: u32) -> Message {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, count, directory] = arguments.as_slice() else {
-        return Err("usage: flooded_archive problems|spikes|totals COUNT DIRECTORY".into());
+        return Err("usage: flooded_archive problems|spikes|totals|seconds COUNT DIRECTORY".into());
     };
+    let (count, directory): (u32, _) = (count.parse()?, Path::new(directory));
+    if kind == "seconds" {
+        SyntheticRun { seconds: count, ..SyntheticRun::of("flood", "6.1.0", 1) }.write(directory);
+        return Ok(());
+    }
     let of: fn(u32) -> Message = match kind.as_str() {
         "problems" => problem,
         "spikes" => spike,
         "totals" => totals,
-        other => return Err(format!("{other}: neither problems nor spikes nor totals").into()),
+        other => return Err(format!("{other}: neither problems, spikes, totals nor seconds").into()),
     };
-    let directory = Path::new(directory);
     SyntheticRun::of("flood", "6.1.0", 1).write(directory);
     let stream = OpenOptions::new().append(true).open(directory.join("stream.tardy"))?;
     let (mut stream, mut encoder) = (BufWriter::new(stream), Encoder::default());
-    for number in 1..=count.parse()? {
+    for number in 1..=count {
         stream.write_all(&encoder.message(&of(number)))?;
     }
     Ok(stream.flush()?)

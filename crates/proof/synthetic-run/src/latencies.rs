@@ -32,6 +32,10 @@ impl Latencies {
         self.counts.keys().next_back().copied()
     }
 
+    pub(crate) fn largest_first(&self) -> impl Iterator<Item = i64> {
+        self.counts.iter().rev().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize))
+    }
+
     pub(crate) fn sum_ns(&self) -> i64 {
         self.counts.iter().map(|(ns, count)| ns * *count as i64).sum()
     }

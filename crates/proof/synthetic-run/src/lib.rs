@@ -144,17 +144,23 @@ impl SyntheticRun {
         }
     }
 
-    /// The first second has the maximum.
+    /// The largest latencies are the maxima of the seconds, in no order; the counts add up to the totals.
     fn seconds_of(&self, all: &Latencies) -> Vec<Second> {
-        let max_ns = all.max_ns().unwrap_or_default();
-        let before = |second: u32| all.count() * u64::from(second) / u64::from(self.seconds);
-        let of = |second| Second {
-            second,
-            cycles: (before(second + 1) - before(second)) as u32,
-            latency_ns_max: max_ns / (1 + i64::from(second % 7)),
+        let seconds = u64::from(self.seconds);
+        let share = |count: u64, rank: u64| (count / seconds + u64::from(rank < count % seconds)) as u32;
+        let over_limit = self.limit_ns.map_or(0, |limit_ns| all.above(limit_ns));
+        let stride = (seconds * 5 / 8 + 1..).find(|stride| have_no_divisor(*stride, seconds)).unwrap_or(1);
+        let of = |(rank, latency_ns_max): (u64, i64)| Second {
+            second: (rank * stride % seconds) as u32,
+            cycles: share(all.count(), rank),
+            latency_ns_max,
+            over_limit: share(over_limit, rank),
             ..Second::default()
         };
-        (0..self.seconds).map(of).collect()
+        let mut records: Vec<Second> =
+            (0..seconds).zip(all.largest_first().chain(std::iter::repeat(0))).map(of).collect();
+        records.sort_by_key(|record| record.second);
+        records
     }
 
     fn spike(&self, number: u32, latency_ns: i64) -> Message {
@@ -169,4 +175,12 @@ impl SyntheticRun {
             SpikeReason::OverLimit,
         )))
     }
+}
+
+/// Whether only 1 divides both.
+fn have_no_divisor(mut one: u64, mut other: u64) -> bool {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one == 1
 }

@@ -6,13 +6,14 @@ use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::reader::ThreadRun;
 use archive::sample::Second;
+use archive::second_records::SecondRecords;
 use archive::summary::RunSummary;
 
 /// Tools note start and end in whole seconds and include their set-up: the measurement may be this much shorter.
 const SET_UP_S: usize = 2;
 
 /// Seconds without a late wake-up; `None` where times are recorded, or a wake-up may have been late.
-pub fn seconds(summary: &RunSummary, thread: &ThreadRun, latest_ns: i64) -> Option<Vec<Second>> {
+pub fn seconds(summary: &RunSummary, thread: &ThreadRun, latest_ns: i64) -> Option<SecondRecords> {
     let is_import = summary.imported.as_ref().is_some_and(|imported| !imported.maximum_truncated);
     let latency_ns_max = thread.totals.latency_ns_max?;
     if !is_import || !thread.seconds.is_empty() || Readings::of(summary).latest_ns(latency_ns_max) > latest_ns {

@@ -444,6 +444,6 @@ pub fn limit_of(text: &str, allow: &str) -> Limit {
 pub fn length(seconds: usize) -> String {
     match seconds {
         s if s < 5400 => format!("{:.0} min", s as f64 / 60.0),
-        s => format!("{:.1} h", s as f64 / 3600.0),
+        s => format!("{} h", format!("{:.1}", s as f64 / 3600.0).trim_end_matches(".0")),
     }
 }

@@ -51,7 +51,7 @@ fn machine(seed: u64, seconds: u32, level: Level, cpus: Vec<u32>, resolution_ns:
     manifest.settings = Some(RunSettings { cpus: Some(cpus), ..RunSettings::default() });
     manifest.state = archive::manifest::RunState::Complete;
     let histogram = Histogram { buckets: counts.into_iter().collect() };
-    let thread = ThreadRun { totals, histogram, seconds: records, ..ThreadRun::default() };
+    let thread = ThreadRun { totals, histogram, seconds: records.into(), ..ThreadRun::default() };
     let end_ns = i64::from(seconds) * 1_000_000_000;
     Run {
         manifest: Some(manifest),

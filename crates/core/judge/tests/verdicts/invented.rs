@@ -40,7 +40,7 @@ pub fn run(seconds: u32, cpus: u32, seen: impl Fn(u32, u32) -> Seen) -> Run {
             *counts.entry(bucket_of(record.latency_ns_max.max(0)).unwrap() as u32).or_default() += 1;
         }
         let histogram = Histogram { buckets: counts.into_iter().collect() };
-        (cpu, ThreadRun { thread: cpu, cpu, totals, histogram, seconds: records, ..ThreadRun::default() })
+        (cpu, ThreadRun { thread: cpu, cpu, totals, histogram, seconds: records.into(), ..ThreadRun::default() })
     };
     let manifest = serde_json::json!({ "archive_version": 1, "id": "invented", "tool_version": "", "command": [],
         "target": "local", "started_unix_ns": 0, "ended_unix_ns": null, "state": "complete", "problem": null });

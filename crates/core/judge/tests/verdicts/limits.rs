@@ -6,6 +6,7 @@ use archive::loss::{Loss, LossKind};
 use archive::manifest::{ImportedFrom, RunState};
 use archive::message::{Problem, Severity};
 use archive::reader::Run;
+use archive::second_records::SecondRecords;
 use archive::summary::RunSummary;
 use archive::watched::{WatchedKind, WatchedSeries};
 use judge::coin::Coin;
@@ -241,7 +242,7 @@ fn a_known_maximum_beyond_the_limit_is_no_pass() {
     let never = judged(&lost, "latency < 100us", "never");
     assert_eq!(never.sentence, "FAIL: the worst wake-up was 777.0 µs late, and the limit allows none.");
     let mut histogram = imported(lost);
-    histogram.threads.get_mut(&0).unwrap().seconds.clear();
+    histogram.threads.get_mut(&0).unwrap().seconds = SecondRecords::default();
     histogram.phases.clear();
     assert_eq!(judged(&histogram, "latency < 100us", "never").verdict, Verdict::Fail);
     assert_eq!(judged(&histogram, "latency < 1000us", "never").verdict, Verdict::NoVerdict);
@@ -251,7 +252,7 @@ fn a_known_maximum_beyond_the_limit_is_no_pass() {
 fn a_histogram_without_times_fails_what_is_broken_by_far() {
     let mut times = imported(run(HOUR, 1, |_, _| (200_000, 0, 0)));
     let thread = times.threads.get_mut(&0).unwrap();
-    thread.seconds.clear();
+    thread.seconds = SecondRecords::default();
     thread.histogram.buckets[1].1 = 400_000;
     assert_eq!(judged(&times, "p99.9 < 100us", "1/h").verdict, Verdict::Fail);
     let close = judged(&times, "p90 < 100us", "1/h");
@@ -294,7 +295,7 @@ fn an_unjudgeable_run_has_a_reason() {
     invalid.problems.push(Problem { code: Default::default(), severity: Severity::Invalid, text, fix: String::new() });
     assert_eq!(judged(&invalid, "latency < 100us", "1/h").sentence, "NO VERDICT: the run is not valid: the load died.");
     let mut blind = run(HOUR, 1, |_, _| (1, 0, 0));
-    blind.threads.get_mut(&0).unwrap().seconds.clear();
+    blind.threads.get_mut(&0).unwrap().seconds = SecondRecords::default();
     assert!(judged(&blind, "latency < 100us", "1/h").sentence.contains("has no record of each second"));
     assert!(judged(&run(HOUR, 1, |_, _| (1, 0, 0)), "latency < 100us", "1/s").sentence.contains("quantile"));
     let empty = judged(&Run::default(), "latency < 100us", "1/h");
@@ -306,7 +307,8 @@ fn an_unjudgeable_run_has_a_reason() {
 #[test]
 fn lost_records_count_against_passing_and_not_for_failing() {
     let mut gaps = run(4 * HOUR, 1, |_, _| (1, 0, 0));
-    gaps.threads.get_mut(&0).unwrap().seconds.retain(|second| second.second % 600 != 30);
+    let thread = gaps.threads.get_mut(&0).unwrap();
+    thread.seconds = thread.seconds.iter().filter(|second| second.second % 600 != 30).collect();
     let judged = judged(&gaps, "latency < 100us", "1/h");
     assert_eq!(judged.verdict, Verdict::NotEnoughData, "{}", judged.sentence);
     assert_eq!(judged.cpus[0].blocks.unwrap().unknown, 24);

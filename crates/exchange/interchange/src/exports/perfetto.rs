@@ -14,7 +14,8 @@ use super::{ExportError, ExportFormat, ExportInput, ExportOption};
 use crate::recorded::{RecordedItem, Recording, Source, Stretch};
 use account::SpikeTrace;
 use archive::explanation::Explanation;
-use archive::sample::{Sample, Second};
+use archive::sample::Sample;
+use archive::second_records::SecondRecords;
 use archive::spike::Spike;
 use archive::summary::RunSummary;
 use edges::{Edges, Threads};
@@ -122,7 +123,7 @@ impl PerfettoTrace {
     }
 
     /// The maximum of each second as a curve for each CPU.
-    pub fn add_seconds(&mut self, summary: &RunSummary, seconds: &[Second]) {
+    pub fn add_seconds(&mut self, summary: &RunSummary, seconds: &SecondRecords) {
         self.tracks.seconds(summary, seconds, &mut self.file);
     }
 

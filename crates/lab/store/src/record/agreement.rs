@@ -58,7 +58,8 @@ fn case(number: u64) -> Case {
         1 => RunState::Failed,
         _ => RunState::Complete,
     };
-    let Made { lateness_ns, mut thread, counts, .. } = made;
+    let Made { lateness_ns, mut thread, seconds: records, counts, .. } = made;
+    thread.seconds = records.into();
     thread.histogram = Histogram::from_counts(counts);
     let settings = RunSettings { interval_ns: interval_ns as u64, limit_ns: Some(limit_ns), ..RunSettings::default() };
     let manifest =
@@ -81,12 +82,14 @@ struct Made {
     loses: bool,
     lateness_ns: Vec<i64>,
     thread: ThreadRun,
+    seconds: Vec<Second>,
     counts: Vec<u64>,
 }
 
 impl Made {
     fn new(limit_ns: i64, loses: bool) -> Self {
-        Self { limit_ns, loses, lateness_ns: Vec::new(), thread: ThreadRun::default(), counts: vec![0; BUCKETS] }
+        let thread = ThreadRun::default();
+        Self { limit_ns, loses, lateness_ns: Vec::new(), thread, seconds: Vec::new(), counts: vec![0; BUCKETS] }
     }
 
     fn wake_up(&mut self, due_ns: i64, lateness_ns: i64) {
@@ -119,7 +122,7 @@ impl Made {
         if self.loses && second == 1 {
             return None;
         }
-        let seconds = &mut self.thread.seconds;
+        let seconds = &mut self.seconds;
         if seconds.last().is_none_or(|last| last.second != second) {
             let record = Second { thread: 0, second, cycles: 0, latency_ns_max: 0, over_limit: 0, missed_periods: 0 };
             seconds.push(record);

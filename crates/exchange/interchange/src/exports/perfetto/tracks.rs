@@ -5,7 +5,8 @@ use super::super::protobuf::Message;
 use super::{SpikeView, TRACE_PACKET, packet};
 use crate::recorded::Stretch;
 use archive::explanation::{Explanation, ExplanationStatus};
-use archive::sample::{Sample, Second};
+use archive::sample::Sample;
+use archive::second_records::SecondRecords;
 use archive::spike::Spike;
 use archive::summary::RunSummary;
 use words::figures::latency;
@@ -103,7 +104,7 @@ impl Tracks {
         });
     }
 
-    pub fn seconds(&mut self, summary: &RunSummary, seconds: &[Second], file: &mut Message) {
+    pub fn seconds(&mut self, summary: &RunSummary, seconds: &SecondRecords, file: &mut Message) {
         let Some(start_ns) = summary.measure_start_ns else { return };
         for cpu in &summary.cpus {
             let track = SECONDS + u64::from(cpu.thread);
