@@ -45,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-tune e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-tune e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices docs-critical-paths deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -172,6 +172,9 @@ docs-virtual: build ## measure four preemption models in virtual time, write doc
 
 docs-prices: build ## measure in virtual time what options add to the wake-up path of four kernels, write docs/explanation/price-list.md (80 minutes of one CPU)
 	bench/price_list.py $(DOCS_PRICES)
+
+docs-critical-paths: build ## read ten recordings with trace-cmd, Perfetto and tardy, write docs/explanation/critical-paths.md (after make check-perfetto)
+	bench/critical_paths.py
 
 deps: ## install what the other targets need (Debian packages, the musl target, npm packages)
 	packaging/install-dependencies

@@ -36,6 +36,7 @@
 pub mod byte_order;
 pub mod cmdlines;
 pub mod cpu_stats;
+pub mod event_set;
 pub mod flight_record;
 pub mod format;
 pub mod header;

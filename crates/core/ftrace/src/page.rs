@@ -74,6 +74,8 @@ pub struct PageItems<'a> {
     bytes: &'a [u8],
     position: usize,
     ts_ns: u64,
+    /// Time of the last record, in ns; 0 before the first one.
+    recorded_ns: u64,
     byte_order: ByteOrder,
     lost: Option<GapKind>,
     /// Returned once, after the last record.
@@ -86,7 +88,8 @@ impl<'a> PageItems<'a> {
     pub fn new(page: &'a [u8], layout: &PageLayout) -> PageItems<'a> {
         let byte_order = layout.byte_order;
         let page = page.get(..layout.page_size).unwrap_or(page);
-        let mut items = PageItems { bytes: page, position: page.len(), ts_ns: 0, byte_order, lost: None, ending: None };
+        let (position, ts_ns, recorded_ns) = (page.len(), 0, 0);
+        let mut items = PageItems { bytes: page, position, ts_ns, recorded_ns, byte_order, lost: None, ending: None };
         let commit_low = match (byte_order, layout.commit_size) {
             (ByteOrder::Big, 8) => byte_order.u32_at(page, 12),
             _ => byte_order.u32_at(page, 8),
@@ -121,6 +124,12 @@ impl<'a> PageItems<'a> {
         self.ts_ns
     }
 
+    /// Time of the last record that was returned or skipped, in ns; 0 before the first one.
+    #[inline]
+    pub fn recorded_ns(&self) -> u64 {
+        self.recorded_ns
+    }
+
     #[cold]
     fn corrupt(&mut self, why: &'static str) -> Option<PageItem<'a>> {
         let offset = self.position;
@@ -134,13 +143,10 @@ impl<'a> PageItems<'a> {
     fn end(&mut self) -> Option<PageItem<'a>> {
         self.ending.take().map(|kind| PageItem::Gap { ts_ns: self.ts_ns, kind })
     }
-}
 
-impl<'a> Iterator for PageItems<'a> {
-    type Item = PageItem<'a>;
-
+    /// The next item, without records whose payload is not wanted.
     #[inline]
-    fn next(&mut self) -> Option<PageItem<'a>> {
+    pub fn next_wanted(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Option<PageItem<'a>> {
         if let Some(kind) = self.lost.take() {
             return Some(PageItem::Gap { ts_ns: self.ts_ns, kind });
         }
@@ -162,8 +168,12 @@ impl<'a> Iterator for PageItems<'a> {
                     return self.corrupt("an event reaches past the data");
                 };
                 self.ts_ns = self.ts_ns.wrapping_add(delta);
+                self.recorded_ns = self.ts_ns;
                 self.position = end;
-                return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+                if is_wanted(payload) {
+                    return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+                }
+                continue;
             }
             if type_len == TYPE_PADDING && delta == 0 {
                 self.position = self.bytes.len();
@@ -192,11 +202,23 @@ impl<'a> Iterator for PageItems<'a> {
                     // Events are 4-byte aligned; a discarded event is marked as padding and has no record.
                     self.position = (end + 3) & !3;
                     if type_len != TYPE_PADDING {
-                        return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+                        self.recorded_ns = self.ts_ns;
+                        if is_wanted(payload) {
+                            return Some(PageItem::Record(RawRecord { ts_ns: self.ts_ns, payload }));
+                        }
                     }
                 }
             }
         }
+    }
+}
+
+impl<'a> Iterator for PageItems<'a> {
+    type Item = PageItem<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PageItem<'a>> {
+        self.next_wanted(|_| true)
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+pub mod by_tid;
 pub mod followed;
 pub mod pattern;
 pub mod recent;

@@ -1,5 +1,6 @@
 //! Converts records of the follower's buffers to the few events that concern a wake-up.
 
+use ftrace::event_set::EventSet;
 use ftrace::format::{EventFormat, EventFormats, Field};
 use ftrace::header::PageLayout;
 use ftrace::page::GapKind;
@@ -175,6 +176,16 @@ impl EventReader {
             recipes.extend(WOKEN.iter().filter_map(|described| described.recipe(formats).ok()));
         }
         Self { recipes, layout }
+    }
+
+    /// The events that are read. Returns from system calls say nothing of threads other than `tids`, if these are all that are ever followed.
+    pub fn wanted(&self, tids: Option<impl IntoIterator<Item = i32>>) -> EventSet {
+        let mut wanted: EventSet = self.recipes.iter().map(|recipe| recipe.id).collect();
+        let returned = self.recipes.iter().find(|recipe| matches!(recipe.kind, Kind::Returned));
+        if let Some((returned, tids)) = returned.zip(tids) {
+            wanted.limit(returned.id, tids);
+        }
+        wanted
     }
 
     /// Appends the events in the pages of one CPU.

@@ -3,11 +3,12 @@
 //! Driven by events alone, in chronological order; it does no I/O. The pattern of names and the set of relevant threads
 //! are kept here as well, because forks and renames are events, too.
 
+use crate::by_tid::ByTid;
 use crate::pattern::Pattern;
 use crate::thread_events::{Comm, ThreadEvent, TimedEvent, name_of};
 use crate::timer_functions::TimerFunctions;
 use archive::watched::WatchedKind;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Longer than any uptime: an expiry that far ahead belongs to a clock that counts from 1970.
@@ -75,7 +76,7 @@ pub struct Wakeups {
     pub returns_since_ns: i64,
     /// The thread that releases a held command and asks it to end: these wake-ups are not the command's own.
     pub releaser: Option<i32>,
-    threads: HashMap<i32, Thread>,
+    threads: ByTid<Thread>,
     /// Lost events, by CPU.
     pub lost: BTreeMap<u32, u64>,
     /// Wake-ups after which the kernel did not record when the thread was switched in.
@@ -93,7 +94,7 @@ impl Wakeups {
             realtime_offset_ns: 0,
             returns_since_ns: i64::MIN,
             releaser: None,
-            threads: HashMap::new(),
+            threads: ByTid::default(),
             lost: BTreeMap::new(),
             unseen: 0,
             born: Vec::new(),

@@ -21,24 +21,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = arguments.first().ok_or("usage: recording_cost FILE [explain]")?;
     let disk = DiskFile::of(File::open(path)?)?;
     let source = Source::Reader(&disk);
-    if is_trace_dat(source).is_some() {
+    let (count, unit) = if is_trace_dat(source).is_some() {
         let mut events = 0;
         let begin = cpu_s();
         PagedTrace::open(source).read_through(|_, records| events += records.count());
         report("one pass", events, "events", cpu_s() - begin);
+        (events, "events")
     } else {
         let bytes = fs::read(path)?;
         let begin = cpu_s();
         let read = contents(&bytes, "").map_err(|why| why.to_string())?;
         let seconds = cpu_s() - begin;
         drop(read);
-        report("reading", bytes.split(|byte| *byte == b'\n').count(), "lines", seconds);
-    }
+        let lines = bytes.split(|byte| *byte == b'\n').count();
+        report("reading", lines, "lines", seconds);
+        (lines, "lines")
+    };
     let origin = Origin { file_name: "recording", clock: "", imported_unix_ns: 1 };
     let begin = cpu_s();
     let made = archived(source, &Request { worst: 10, ..Request::default() }, origin).map_err(|why| why.to_string())?;
     let cuts: usize = made.files.iter().map(|(_, data)| data.len()).sum();
-    println!("archive: {:.2} CPU s, {} spikes, {} kB of traces", cpu_s() - begin, made.files.len(), cuts >> 10);
+    report("archive", count, unit, cpu_s() - begin);
+    println!("of {} spikes: {} kB of traces", made.files.len(), cuts >> 10);
     println!("peak: {} MB", peak_kb()? >> 10);
     if arguments.get(1).map(String::as_str) == Some("explain") {
         let folder = tempfile::tempdir()?;

@@ -48,10 +48,11 @@ pub fn find(file: &PagedTrace<'_>, survey: &Survey, request: &Request) -> Option
     let mut keeping = Keeping::new(request.worst.max(1));
     let mut finished: Vec<Finished> = Vec::new();
     let mut is_cut = false;
+    let wanted = reader.wanted(survey.with_descendants(&threads));
     for (from_ns, to_ns) in file.slices() {
         let window = file.window(from_ns, to_ns);
         is_cut |= window.is_cut;
-        for item in window.merged() {
+        for item in window.merged_only(&wanted) {
             let Some(raw) = reader.event(&item) else { continue };
             let Some(event) = converter.event(&raw) else { continue };
             followed.wakeups.apply(&event, &mut finished);

@@ -4,16 +4,21 @@ mod fields;
 mod mark;
 
 use crate::clock::{Clock, ClockPoints};
-use fields::{Noted, Reader};
+use fields::{Named, Noted, Reader};
+use ftrace::event_set::EventSet;
 use ftrace::format::EventFormat;
 use ftrace::page::GapKind;
 use ftrace::trace_dat::{CpuRecords, PagedTrace, TraceItem};
 pub use mark::Mark;
 use std::collections::{BTreeMap, BTreeSet};
+use wakeups::by_tid::ByTid;
 use wakeups::timer_functions::TimerFunctions;
 
 /// More systems are not chosen by hand: a file that describes all that the kernel has.
 const SYSTEMS_MAX: usize = 12;
+
+/// With more forks, any thread may descend from a followed one.
+const FORKS_MAX: usize = 1 << 16;
 
 /// Threads on a CPU without switches; more ran on CPUs that have some.
 const SILENT_MAX: usize = 10_000;
@@ -41,10 +46,18 @@ impl ThreadFacts {
         self.urgent.1.filter(|_| self.is_real_time()).or(self.prio)
     }
 
-    fn wake(&mut self, prio: Option<i32>) {
+    fn wake(&mut self, named: &Named<'_>) {
         self.wake_ups += 1;
-        if let Some(prio) = prio.filter(|prio| is_urgent(*prio)) {
+        if let Some(prio) = named.prio.filter(|prio| is_urgent(*prio)) {
             self.urgent = (self.urgent.0 + 1, Some(prio));
+        }
+        self.learn(named);
+    }
+
+    fn learn(&mut self, named: &Named<'_>) {
+        self.prio = named.prio.or(self.prio);
+        if !named.is_named(&self.comm) && !named.comm().is_empty() {
+            self.comm = String::from_utf8_lossy(named.comm()).into_owned();
         }
     }
 }
@@ -75,6 +88,8 @@ pub struct Survey {
     pub functions: TimerFunctions,
     /// Threads that ran on a CPU whose switches are not recorded: nobody sees whether they run or sleep.
     pub ran_without_switches: BTreeSet<i32>,
+    /// Threads with the thread that started them, as far as they were counted.
+    forks: Vec<(i32, i32)>,
     /// The last one.
     pub mark: Option<Mark>,
     pub clock: Clock,
@@ -86,6 +101,9 @@ pub struct Survey {
 struct Surveying<'s> {
     survey: &'s mut Survey,
     reader: Reader,
+    threads: ByTid<ThreadFacts>,
+    /// Events that are read, and described ones that did not occur yet.
+    wanted: EventSet,
     points: ClockPoints,
     /// Numbers of the events that occurred.
     occurred: Vec<bool>,
@@ -110,7 +128,10 @@ impl Surveying<'_> {
             self.end_cpu(cpu);
         }
         self.open_timer = self.open_timer.filter(|(of, _)| *of == cpu);
-        for item in records {
+        // Before the first switch any record shows a thread that ran.
+        let mut records = if self.silent.1.is_some() { records } else { records.only(&self.wanted) };
+        let mut new: Vec<u16> = Vec::new();
+        for item in &mut records {
             extend_span(&mut span, &item);
             let TraceItem::Record(record) = item else { continue };
             let Some(noted) = self.reader.noted(&record) else { continue };
@@ -119,24 +140,33 @@ impl Surveying<'_> {
             {
                 threads.insert(record.common_pid);
             }
-            if let Some(occurred) = self.occurred.get_mut(usize::from(record.id)) {
+            if let Some(occurred) = self.occurred.get_mut(usize::from(record.id))
+                && !*occurred
+            {
                 *occurred = true;
+                new.push(record.id);
             }
             match noted {
                 Noted::Switch(threads) => {
-                    threads.into_iter().for_each(|named| self.survey.name(named));
+                    for named in &threads {
+                        self.threads.entry(named.tid).or_default().learn(named);
+                    }
                     self.silent.1 = None;
                 }
                 Noted::Waking(named) => {
                     self.wakers.extend(self.open_timer.map(|(_, function)| function));
-                    self.survey.threads.entry(named.tid).or_default().wake(named.prio);
-                    self.survey.name(named);
+                    self.threads.entry(named.tid).or_default().wake(&named);
                 }
                 Noted::Expiry(expiry) => {
                     self.open_timer = Some((cpu, expiry.function));
                     self.points.add(cpu, record.ts_ns as i64, expiry.now_ns);
                 }
                 Noted::ExpiryEnd => self.open_timer = None,
+                Noted::Fork { parent, child } => {
+                    if self.survey.forks.len() <= FORKS_MAX {
+                        self.survey.forks.push((parent, child));
+                    }
+                }
                 Noted::Mark(text) => {
                     let later = |mark: &Mark| self.survey.mark.is_none_or(|known| known.ts_ns <= mark.ts_ns);
                     self.survey.mark = Mark::of(&text, &record).filter(later).or(self.survey.mark);
@@ -144,12 +174,20 @@ impl Surveying<'_> {
                 Noted::Other => {}
             }
         }
+        if let Some(span) = &mut span {
+            span.last_ns = span.last_ns.max(instant(records.latest_ns()));
+        }
+        new.into_iter().filter(|id| self.reader.is_other(*id)).for_each(|id| self.wanted.remove(id));
         self.survey.cpus.extend(span.map(|span| (cpu, span)));
     }
 }
 
+fn instant(ts_ns: u64) -> i64 {
+    i64::try_from(ts_ns).unwrap_or(i64::MAX)
+}
+
 fn extend_span(span: &mut Option<CpuSpan>, item: &TraceItem<'_>) {
-    let ts_ns = i64::try_from(item.ts_ns()).unwrap_or(i64::MAX);
+    let ts_ns = instant(item.ts_ns());
     let span = span.get_or_insert(CpuSpan { first_ns: ts_ns, last_ns: ts_ns, lost: 0 });
     span.last_ns = span.last_ns.max(ts_ns);
     if let TraceItem::Gap(gap) = item {
@@ -161,8 +199,11 @@ fn extend_span(span: &mut Option<CpuSpan>, item: &TraceItem<'_>) {
 impl Survey {
     pub fn of(file: &mut PagedTrace<'_>) -> Self {
         let mut survey = Self { functions: functions(file), ..Self::default() };
+        let reader = Reader::new(&file.metadata.formats);
         let mut surveying = Surveying {
-            reader: Reader::new(&file.metadata.formats),
+            wanted: reader.described(),
+            reader,
+            threads: ByTid::default(),
             survey: &mut survey,
             points: ClockPoints::default(),
             occurred: vec![false; usize::from(u16::MAX) + 1],
@@ -172,7 +213,8 @@ impl Survey {
         };
         file.read_through(|cpu, records| surveying.read(cpu, records));
         surveying.end_cpu(u32::MAX);
-        let Surveying { points, occurred, wakers, .. } = surveying;
+        let Surveying { points, occurred, wakers, threads, .. } = surveying;
+        survey.threads = threads.into_iter().collect();
         survey.recorded = (0..=u16::MAX).filter(|id| occurred[usize::from(*id)]).collect();
         survey.extend_recorded(file);
         survey.drop_halves(file);
@@ -190,20 +232,30 @@ impl Survey {
         Some((first_ns, self.cpus.values().map(|cpu| cpu.last_ns).max()?))
     }
 
+    /// These threads and all that they started, in the recording; `None` if there are too many.
+    pub fn with_descendants(&self, tids: &[i32]) -> Option<BTreeSet<i32>> {
+        if self.forks.len() > FORKS_MAX {
+            return None;
+        }
+        let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+        for (parent, child) in &self.forks {
+            children.entry(*parent).or_default().push(*child);
+        }
+        let (mut found, mut next) = (BTreeSet::new(), tids.to_vec());
+        while let Some(tid) = next.pop() {
+            if found.insert(tid) {
+                next.extend(children.get(&tid).into_iter().flatten());
+            }
+        }
+        Some(found)
+    }
+
     pub fn has(&self, system: &str, name: &str) -> bool {
         self.events.contains(&(system.to_owned(), name.to_owned()))
     }
 
     pub fn has_system(&self, system: &str) -> bool {
         self.events.iter().any(|(known, _)| known == system)
-    }
-
-    fn name(&mut self, named: fields::Named<'_>) {
-        let facts = self.threads.entry(named.tid).or_default();
-        facts.prio = named.prio.or(facts.prio);
-        if facts.comm.as_bytes() != named.comm && !named.comm.is_empty() {
-            facts.comm = String::from_utf8_lossy(named.comm).into_owned();
-        }
     }
 
     /// trace-cmd describes only the events that it records, unless it records none itself. So of a system with one event that occurred
@@ -260,4 +312,19 @@ fn functions(file: &PagedTrace<'_>) -> TimerFunctions {
     let mut functions = TimerFunctions::default();
     file.metadata.symbols.iter().for_each(|(address, name)| functions.learn(name, address));
     functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_descendants_of_a_thread_are_those_that_it_and_its_children_started() {
+        // In the order of their CPUs: a child may come before its parent.
+        let mut survey = Survey { forks: vec![(2, 3), (1, 2), (8, 9), (3, 1)], ..Survey::default() };
+        assert_eq!(survey.with_descendants(&[1]), Some([1, 2, 3].into()));
+        assert_eq!(survey.with_descendants(&[9]), Some([9].into()));
+        survey.forks = vec![(1, 2); FORKS_MAX + 1];
+        assert_eq!(survey.with_descendants(&[1]), None);
+    }
 }

@@ -41,6 +41,7 @@ mod plan;
 mod publish;
 #[cfg(feature = "lab")]
 mod push;
+mod recorded_twice_live;
 mod results;
 mod roles;
 mod roles_cut_live;

@@ -4,14 +4,15 @@
 use crate::account::ledger::Piece;
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, held};
+use crate::recognise::culprits::Unrecorded;
 use crate::replay::context::Context;
-use archive::culprit::Culprit;
 use archive::explanation::{Confidence, PhaseName};
 
-pub fn confidence(case: &Case, culprit: Culprit, pieces: &[usize]) -> Confidence {
+/// `refuted_by`: what would show another culprit.
+pub fn confidence(case: &Case, refuted_by: &[Unrecorded], pieces: &[usize]) -> Confidence {
     let Some(precision) = case.input.recorder.precision() else { return Confidence::Certain };
     let uncertain_ns = precision.resolution_ns.max(precision.clock_spread_ns);
-    if case.ns(pieces) <= uncertain_ns || may_be_another(case, culprit, pieces) {
+    if case.ns(pieces) <= uncertain_ns || may_be_another(case, refuted_by, pieces) {
         return Confidence::Hint;
     }
     let shown = case.trace.shown;
@@ -37,37 +38,34 @@ pub fn confidence(case: &Case, culprit: Culprit, pieces: &[usize]) -> Confidence
 }
 
 /// Whether an event that the recording lacks would show another culprit in these pieces.
-fn may_be_another(case: &Case, culprit: Culprit, pieces: &[usize]) -> bool {
-    let shown = case.trace.shown;
-    let mostly = |wanted: &dyn Fn(&Piece) -> bool| {
-        let these: Vec<usize> = pieces.iter().copied().filter(|&index| wanted(&case.pieces[index])).collect();
-        case.ns(&these) * 2 > case.ns(pieces)
-    };
-    let is_asleep = || mostly(&|piece| piece.phase == PhaseName::TimerDelay);
+fn may_be_another(case: &Case, refuted_by: &[Unrecorded], pieces: &[usize]) -> bool {
     // The timer may have been started late, and another one may have been in its way.
-    if !shown.timers && is_asleep() {
-        return true;
+    let timer_unknown = !case.trace.shown.timers && is_asleep(case, pieces);
+    timer_unknown || refuted_by.iter().any(|part| is_missing(case, *part, pieces))
+}
+
+fn is_missing(case: &Case, part: Unrecorded, pieces: &[usize]) -> bool {
+    let shown = case.trace.shown;
+    match part {
+        Unrecorded::Interrupts => !shown.interrupts,
+        Unrecorded::Timers => !shown.timers,
+        Unrecorded::TimersOfQuota => !shown.timers && case.own_is_ordinary(),
+        Unrecorded::TimersOfThrottling => !shown.timers && mostly(case, pieces, |piece| case.kept_off(piece)),
+        Unrecorded::Migration => !shown.migrations && !is_asleep(case, pieces),
+        Unrecorded::WakeUp => case.anchors.waking.is_none(),
+        Unrecorded::Switch => switches_missing(case),
+        Unrecorded::SwitchesOfCpu => lacks_all_switches(case),
+        Unrecorded::LostEvents => lost_events(case),
     }
-    // Without its wake-up the thread may have been stopped or frozen.
-    let life_unknown = || case.anchors.waking.is_none() || switches_missing(case);
-    match culprit {
-        // The function of a timer may have had the time in the timer interrupt.
-        Culprit::TimerInterrupt => !shown.timers,
-        Culprit::Silence => !shown.interrupts || !shown.timers,
-        // Timers distinguish a fair server from a period of throttling, and a task from a quota that is used up.
-        Culprit::FairServer => !shown.timers || lost_events(case),
-        Culprit::BlockingTask => !shown.timers && case.own_is_ordinary() || lost_events(case),
-        Culprit::LateArm => !shown.interrupts || life_unknown() || lost_events(case),
-        Culprit::IdleExit => {
-            let throttled = || !shown.timers && mostly(&|piece| case.kept_off(piece));
-            !shown.migrations && !is_asleep() || life_unknown() || throttled()
-        }
-        Culprit::Migration | Culprit::OwnWork => lacks_all_switches(case) || lost_events(case),
-        Culprit::PreviousIrq => !shown.timers || case.anchors.waking.is_none() || lost_events(case),
-        // Timers that expired late may have waited for a wake-up that is not recorded.
-        Culprit::Timers => case.anchors.waking.is_none(),
-        _ => false,
-    }
+}
+
+fn is_asleep(case: &Case, pieces: &[usize]) -> bool {
+    mostly(case, pieces, |piece| piece.phase == PhaseName::TimerDelay)
+}
+
+fn mostly(case: &Case, pieces: &[usize], wanted: impl Fn(&Piece) -> bool) -> bool {
+    let these: Vec<usize> = pieces.iter().copied().filter(|&index| wanted(&case.pieces[index])).collect();
+    case.ns(&these) * 2 > case.ns(pieces)
 }
 
 /// Whether a CPU lacks a switch that must have happened.

@@ -44,7 +44,7 @@ pub fn reach(case: &mut Case) -> Verdict {
     for entry in CATALOGUE {
         let Some(mut claim) = (entry.look)(case) else { continue };
         claim.confidence = claim.confidence.min(entry.about.proof.at_most()).min(of_interrupts(case, &claim.pieces));
-        claim.confidence = claim.confidence.min(unrecorded::confidence(case, claim.facts.culprit(), &claim.pieces));
+        claim.confidence = claim.confidence.min(unrecorded::confidence(case, entry.about.refuted_by, &claim.pieces));
         for &index in &claim.pieces {
             case.taken[index] = true;
         }

@@ -47,14 +47,15 @@ fn document() -> String {
         let advice = advice(culprit);
         let _ = write!(
             text,
-            "\n## {culprit}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n",
+            "\n## {culprit}\n\n{}.\n\n- Recognised: {}.\n- Proven by: {}.\n- Confirm: {}.\n- Fix: {}.\n- Kernel documentation: {}.\n- Proof: {}.\n{}",
             capital(advice.title),
             about.recognised,
             proven_by(about),
             advice.confirm,
             advice.fix,
             about.reading.iter().map(|title| format!("*{title}*")).collect::<Vec<_>>().join(", "),
-            about.proof.words()
+            about.proof.words(),
+            refuted_by(about)
         );
     }
     text
@@ -68,6 +69,14 @@ fn proven_by(about: &About) -> String {
     let events: Vec<String> = about.events.iter().map(|event| event.replace('|', " or ")).collect();
     let events = if events.is_empty() { String::new() } else { format!("{}: ", events.join(", and ")) };
     format!("{events}{}; {} at most", about.shows, explain::confidence_word(about.proof.at_most()))
+}
+
+fn refuted_by(about: &About) -> String {
+    let parts: Vec<&str> = about.refuted_by.iter().map(|part| part.words()).collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("- Only a hint where a recording of another tool lacks one of these: {}.\n", parts.join("; "))
 }
 
 /// Names of the events in a trace.

@@ -2,19 +2,24 @@
 //! stretches of time.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use super::cut::overlapping_in_order;
 use super::reader::{Buffer, Bytes, Chunk, Compression, CpuPages, Gap, Opened, PageReader, Place, PlacedBuffer};
 use super::records::{CpuRecords, Merged};
 use super::source::Source;
+use crate::event_set::EventSet;
 use crate::header::PageLayout;
 use crate::metadata::Metadata;
 use crate::page::page_ts_ns;
 
-/// Uncompressed pages that the pass reads at once.
-const PASS_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 1 << 20 };
-/// Pages of all CPUs between the bounds of a slice.
-const SLICE_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
+/// Uncompressed pages that the pass reads at once: they fit into the cache of a processor.
+const PASS_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 256 << 10 };
+/// Pages of all CPUs between the bounds of a slice, for the same reason.
+const SLICE_BYTES: u64 = if cfg!(test) { 8 << 10 } else { 2 << 20 };
+/// Each slice reads one or two pages of each CPU again, which would be most of a small one.
+const SLICE_BYTES_OF_CPU: u64 = if cfg!(test) { 0 } else { 256 << 10 };
+const SLICE_BYTES_MAX: u64 = 8 << 20;
 /// Pages of a window that are copied. Only pages that claim to begin at the same instant make a slice larger than this.
 const WINDOW_BYTES_MAX: u64 = 32 << 20;
 /// Recorders compress ten pages at once.
@@ -29,6 +34,26 @@ pub struct PagedTrace<'a> {
     layout: PageLayout,
     cpus: Vec<PagedCpu>,
     reader: PageReader<'a>,
+    spare: Spare,
+}
+
+/// Memory of windows that are no longer used: new memory for each would take as long as reading its pages.
+#[derive(Default)]
+struct Spare(RefCell<Vec<Vec<u8>>>);
+
+impl Spare {
+    fn take(&self) -> Vec<u8> {
+        self.0.borrow_mut().pop().unwrap_or_default()
+    }
+
+    fn put(&self, pages: Cow<'_, [u8]>) {
+        let mut spare = self.0.borrow_mut();
+        if let Cow::Owned(pages) = pages
+            && spare.iter().map(Vec::capacity).sum::<usize>() + pages.capacity() <= SLICE_BYTES_MAX as usize
+        {
+            spare.push(pages);
+        }
+    }
 }
 
 /// The pages of one CPU.
@@ -61,6 +86,7 @@ pub struct Window<'a> {
     from_ns: u64,
     to_ns: u64,
     pages: Buffer<'a>,
+    spare: &'a Spare,
     /// Whether pages of the stretch had no room.
     pub is_cut: bool,
 }
@@ -81,7 +107,8 @@ impl<'a> PagedTrace<'a> {
         }
         let cpu = |place| PagedCpu { place, held: None, chunks: Vec::new(), pieces: Vec::new() };
         let cpus = main.into_iter().flat_map(|main| main.cpus).map(cpu).collect();
-        PagedTrace { metadata, gaps, layout, cpus, reader: PageReader::new(bytes, compression) }
+        let (reader, spare) = (PageReader::new(bytes, compression), Spare::default());
+        PagedTrace { metadata, gaps, layout, cpus, reader, spare }
     }
 
     /// A trace that is in no file: its pages by CPU, in the layout of the metadata.
@@ -92,7 +119,7 @@ impl<'a> PagedTrace<'a> {
         };
         let (layout, cpus) = (metadata.layout, pages.into_iter().map(cpu).collect());
         let reader = PageReader::new(Bytes::new(&[], layout.byte_order), Compression::named("none"));
-        PagedTrace { metadata, gaps: Vec::new(), layout, cpus, reader }
+        PagedTrace { metadata, gaps: Vec::new(), layout, cpus, reader, spare: Spare::default() }
     }
 
     /// Numbers of the CPUs.
@@ -107,12 +134,12 @@ impl<'a> PagedTrace<'a> {
 
     /// Reads everything once, CPU by CPU, each in the order of the file. Windows and slices are of the pages that were read here.
     pub fn read_through(&mut self, mut visit: impl FnMut(u32, CpuRecords<'_>)) {
-        let PagedTrace { gaps, layout, cpus, reader, .. } = self;
+        let PagedTrace { gaps, layout, cpus, reader, spare, .. } = self;
         for cpu in cpus {
             cpu.pieces.clear();
             match cpu.place.is_packed {
                 true => cpu.read_chunks(reader, gaps, layout, &mut visit),
-                false => cpu.read_pages(reader, gaps, layout, &mut visit),
+                false => cpu.read_pages(reader, gaps, layout, spare, &mut visit),
             }
             if !cpu.pieces.is_sorted_by_key(|piece| piece.begins_ns) {
                 cpu.pieces.sort_by_key(|piece| piece.begins_ns);
@@ -128,9 +155,10 @@ impl<'a> PagedTrace<'a> {
         };
         let mut pieces: Vec<(u64, u64)> = self.cpus.iter().flat_map(of).collect();
         pieces.sort_unstable();
+        let slice_bytes = (self.cpus.len() as u64 * SLICE_BYTES_OF_CPU).clamp(SLICE_BYTES, SLICE_BYTES_MAX);
         let (mut slices, mut from_ns, mut bytes) = (Vec::new(), 0, 0);
         for (begins_ns, size) in pieces {
-            if bytes + size > SLICE_BYTES && begins_ns > from_ns {
+            if bytes + size > slice_bytes && begins_ns > from_ns {
                 slices.push((from_ns, begins_ns - 1));
                 (from_ns, bytes) = (begins_ns, 0);
             }
@@ -162,13 +190,14 @@ impl<'a> PagedTrace<'a> {
     fn window_of<'s>(&'s self, cpus: &'s [PagedCpu], from_ns: u64, to_ns: u64) -> Window<'s> {
         let (mut left, mut is_cut) = (WINDOW_BYTES_MAX, false);
         let read = |cpu: &'s PagedCpu| {
-            let (pages, whole) = cpu.read(&self.reader, &self.layout, cpu.overlapping(from_ns, to_ns), &mut left);
+            let (wanted, memory) = (cpu.overlapping(from_ns, to_ns), self.spare.take());
+            let (pages, whole) = cpu.read(&self.reader, &self.layout, wanted, &mut left, memory);
             is_cut |= !whole;
             CpuPages { cpu: cpu.place.cpu, pages }
         };
         let cpus = cpus.iter().map(read).collect();
         let pages = Buffer { name: String::new(), clock: String::new(), layout: self.layout, cpus };
-        Window { from_ns, to_ns, pages, is_cut }
+        Window { from_ns, to_ns, pages, spare: &self.spare, is_cut }
     }
 }
 
@@ -206,6 +235,7 @@ impl PagedCpu {
         reader: &PageReader<'_>,
         gaps: &mut Vec<Gap>,
         layout: &PageLayout,
+        spare: &Spare,
         visit: &mut impl FnMut(u32, CpuRecords<'_>),
     ) {
         if self.held.is_none() {
@@ -215,24 +245,25 @@ impl PagedCpu {
         let step = (PASS_BYTES / page_size).max(1) * page_size;
         let mut pieces = Vec::new();
         for at in (0..self.place.size).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
-            let pages = self.range(reader, at, step.min(self.place.size - at));
+            let pages = self.range(reader, at, step.min(self.place.size - at), spare.take());
             for page in pages.chunks(layout.page_size) {
                 let number = pieces.len() as u32;
                 pieces.push(Piece::of(number, page, layout));
             }
             visit(self.place.cpu, CpuRecords::new(self.place.cpu, &pages, layout));
+            spare.put(pages);
         }
         self.pieces = pieces;
     }
 
-    /// Bytes of uncompressed pages.
-    fn range<'s>(&'s self, reader: &PageReader<'s>, at: u64, size: u64) -> Cow<'s, [u8]> {
+    /// Bytes of uncompressed pages; a copy is in `memory`.
+    fn range<'s>(&'s self, reader: &PageReader<'s>, at: u64, size: u64, memory: Vec<u8>) -> Cow<'s, [u8]> {
         match &self.held {
             Some(pages) => {
                 let end = at.saturating_add(size).min(pages.len() as u64) as usize;
                 Cow::Borrowed(pages.get(at as usize..end).unwrap_or_default())
             }
-            None => reader.file().range(self.place.offset + at, size),
+            None => reader.file().range_in(self.place.offset + at, size, memory),
         }
     }
 
@@ -253,6 +284,7 @@ impl PagedCpu {
         layout: &PageLayout,
         pieces: &[Piece],
         left: &mut u64,
+        memory: Vec<u8>,
     ) -> (Cow<'s, [u8]>, bool) {
         if pieces.is_empty() {
             return (Cow::Borrowed(&[]), true);
@@ -260,7 +292,7 @@ impl PagedCpu {
         let follow = pieces.windows(2).all(|pair| pair[0].number.checked_add(1) == Some(pair[1].number));
         let in_memory = self.held.is_some() || (!self.place.is_packed && reader.file().is_in_memory());
         if follow && in_memory {
-            return (self.pages(reader, layout, pieces), true);
+            return (self.pages(reader, layout, pieces, memory), true);
         }
         let fits = |piece: &&Piece| {
             let rest = left.checked_sub(self.bytes(piece, layout));
@@ -273,9 +305,9 @@ impl PagedCpu {
             return (Cow::Owned(self.unpacked(reader, read)), whole);
         }
         let runs = read.chunk_by(|one, next| one.number.checked_add(1) == Some(next.number));
-        let mut pages = Cow::Borrowed(&[][..]);
+        let (mut pages, mut memory) = (Cow::Borrowed(&[][..]), memory);
         for run in runs {
-            let run = self.pages(reader, layout, run);
+            let run = self.pages(reader, layout, run, std::mem::take(&mut memory));
             if pages.is_empty() {
                 pages = run;
             } else {
@@ -289,11 +321,17 @@ impl PagedCpu {
     }
 
     /// Uncompressed pages that follow each other.
-    fn pages<'s>(&'s self, reader: &PageReader<'s>, layout: &PageLayout, run: &[Piece]) -> Cow<'s, [u8]> {
+    fn pages<'s>(
+        &'s self,
+        reader: &PageReader<'s>,
+        layout: &PageLayout,
+        run: &[Piece],
+        memory: Vec<u8>,
+    ) -> Cow<'s, [u8]> {
         let page_size = layout.page_size as u64;
         let at = u64::from(run.first().map_or(0, |piece| piece.number)) * page_size;
         let there = self.place.size.saturating_sub(at).min(run.len() as u64 * page_size);
-        self.range(reader, at, there)
+        self.range(reader, at, there, memory)
     }
 
     fn unpacked(&self, reader: &PageReader<'_>, pieces: &[Piece]) -> Vec<u8> {
@@ -313,8 +351,19 @@ impl Window<'_> {
         self.pages.window(self.from_ns, self.to_ns)
     }
 
+    /// The same of these events alone, and all gaps.
+    pub fn merged_only<'w>(&'w self, wanted: &'w EventSet) -> Merged<'w> {
+        Merged::new(self.pages.windows(self.from_ns, self.to_ns).map(|records| records.only(wanted)))
+    }
+
     /// Items of one CPU; none for a missing CPU.
     pub fn cpu_records(&self, cpu: u32) -> CpuRecords<'_> {
         CpuRecords::window(cpu, self.pages.cpu_pages(cpu), &self.pages.layout, self.from_ns, self.to_ns)
+    }
+}
+
+impl Drop for Window<'_> {
+    fn drop(&mut self) {
+        self.pages.cpus.drain(..).for_each(|cpu| self.spare.put(cpu.pages));
     }
 }

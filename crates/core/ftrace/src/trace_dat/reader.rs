@@ -196,6 +196,11 @@ impl<'a> Buffer<'a> {
     }
 
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Merged<'_> {
-        Merged::new(self.cpus.iter().map(|cpu| CpuRecords::window(cpu.cpu, &cpu.pages, &self.layout, from_ns, to_ns)))
+        Merged::new(self.windows(from_ns, to_ns))
+    }
+
+    /// The same by CPU.
+    pub fn windows(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = CpuRecords<'_>> {
+        self.cpus.iter().map(move |cpu| CpuRecords::window(cpu.cpu, &cpu.pages, &self.layout, from_ns, to_ns))
     }
 }

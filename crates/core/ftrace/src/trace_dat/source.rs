@@ -38,27 +38,19 @@ impl<'a> Source<'a> {
 
     /// The bytes at `offset..offset + size`, as far as they exist, and the error that ended them early.
     pub fn range(&self, offset: u64, size: u64) -> (Cow<'a, [u8]>, Option<io::ErrorKind>) {
+        self.range_in(offset, size, Vec::new())
+    }
+
+    /// The same; a copy is in `spare`, whose memory is used again.
+    pub fn range_in(&self, offset: u64, size: u64, spare: Vec<u8>) -> (Cow<'a, [u8]>, Option<io::ErrorKind>) {
         let end = offset.saturating_add(size).min(self.size());
         let start = offset.min(end);
         match self {
             Source::Memory(bytes) => (Cow::Borrowed(&bytes[start as usize..end as usize]), None),
             Source::Reader(reader) => {
-                let mut bytes = Vec::new();
-                let mut error = None;
-                while error.is_none() && start + (bytes.len() as u64) < end {
-                    let at = bytes.len();
-                    let step = (end - start - at as u64).min(STEP_BYTES as u64) as usize;
-                    if at == 0 {
-                        bytes.reserve_exact(step);
-                    }
-                    bytes.resize(at + step, 0);
-                    let (there, failed) = fill(*reader, start + at as u64, &mut bytes[at..]);
-                    bytes.truncate(at + there);
-                    error = failed;
-                    if there < step {
-                        break;
-                    }
-                }
+                let mut bytes = spare;
+                let (there, error) = fill_growing(*reader, start, end - start, &mut bytes);
+                bytes.truncate(there);
                 (Cow::Owned(bytes), error)
             }
         }
@@ -80,6 +72,24 @@ impl<'a> Source<'a> {
             }
         }
     }
+}
+
+/// Reads `size` bytes to the front of a buffer, which grows with them: only its new part is set to zero first.
+fn fill_growing(reader: &dyn ReadAt, start: u64, size: u64, bytes: &mut Vec<u8>) -> (usize, Option<io::ErrorKind>) {
+    let mut there = 0;
+    while (there as u64) < size {
+        let step = (size - there as u64).min(STEP_BYTES as u64) as usize;
+        if bytes.is_empty() {
+            bytes.reserve_exact(step);
+        }
+        bytes.resize(bytes.len().max(there + step), 0);
+        let (read, failed) = fill(reader, start + there as u64, &mut bytes[there..there + step]);
+        there += read;
+        if failed.is_some() || read < step {
+            return (there, failed);
+        }
+    }
+    (there, None)
 }
 
 /// Number of bytes read, and the error that ended them early, if any.

@@ -1,5 +1,6 @@
 //! The few fields of events that a survey reads.
 
+use ftrace::event_set::EventSet;
 use ftrace::format::{EventFormat, EventFormats, Field};
 use ftrace::trace_dat::Record;
 use std::borrow::Cow;
@@ -12,6 +13,10 @@ pub enum Noted<'a> {
     Waking(Named<'a>),
     Expiry(Expiry),
     ExpiryEnd,
+    Fork {
+        parent: i32,
+        child: i32,
+    },
     /// Text that a program wrote to the trace.
     Mark(Cow<'a, str>),
     Other,
@@ -21,8 +26,21 @@ pub enum Noted<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
     pub tid: i32,
-    pub comm: &'a [u8],
+    /// Its name, in a field that may be longer.
+    field: &'a [u8],
     pub prio: Option<i32>,
+}
+
+impl<'a> Named<'a> {
+    pub fn comm(&self) -> &'a [u8] {
+        self.field.split(|byte| *byte == 0).next().unwrap_or_default()
+    }
+
+    /// Whether it has this name, which has no zero.
+    #[inline]
+    pub fn is_named(&self, comm: &str) -> bool {
+        self.field.strip_prefix(comm.as_bytes()).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == 0))
+    }
 }
 
 /// The function of an expired timer, and the time of its clock.
@@ -39,6 +57,7 @@ enum Places {
     Waking(Box<ThreadPlaces>),
     Expiry(Box<[Field; 2]>),
     ExpiryEnd,
+    Fork(Box<[Field; 2]>),
     Mark(Box<Field>),
     Other,
 }
@@ -58,9 +77,9 @@ impl ThreadPlaces {
 
     fn named<'a>(&self, payload: &'a [u8]) -> Option<Named<'a>> {
         let tid = self.tid.int(payload)? as i32;
-        let comm = self.comm.as_ref().and_then(|field| field.c_str(payload)).unwrap_or_default();
+        let field = self.comm.as_ref().and_then(|field| field.bytes(payload)).unwrap_or_default();
         let prio = self.prio.as_ref().and_then(|field| field.int(payload)).map(|prio| prio as i32);
-        Some(Named { tid, comm, prio })
+        Some(Named { tid, field, prio })
     }
 }
 
@@ -80,10 +99,17 @@ impl Places {
                 field("function").zip(field("now")).map(|(function, now)| Self::Expiry(Box::new([function, now])))
             }
             ("timer", "hrtimer_expire_exit") => Some(Self::ExpiryEnd),
+            ("sched", "sched_process_fork") => {
+                field("parent_pid").zip(field("child_pid")).map(|(parent, child)| Self::Fork(Box::new([parent, child])))
+            }
             ("ftrace", "print") => field("buf").map(|text| Self::Mark(Box::new(text))),
             _ => None,
         };
         found.unwrap_or(Self::Other)
+    }
+
+    fn say_something(&self) -> bool {
+        !matches!(self, Self::Other)
     }
 }
 
@@ -106,6 +132,16 @@ impl Reader {
         Self { by_id }
     }
 
+    /// The events that the recording describes.
+    pub fn described(&self) -> EventSet {
+        (0..=u16::MAX).zip(&self.by_id).filter(|(_, places)| places.is_some()).map(|(id, _)| id).collect()
+    }
+
+    /// Whether a survey reads no field of an event.
+    pub fn is_other(&self, id: u16) -> bool {
+        !self.by_id.get(usize::from(id)).is_some_and(|places| places.as_ref().is_some_and(Places::say_something))
+    }
+
     /// `None` if the recording does not describe the event.
     pub fn noted<'a>(&self, record: &Record<'a>) -> Option<Noted<'a>> {
         let payload = record.payload;
@@ -122,6 +158,10 @@ impl Reader {
                 values.map(|(function, now_ns)| Noted::Expiry(Expiry { function, now_ns }))
             }
             Places::ExpiryEnd => Some(Noted::ExpiryEnd),
+            Places::Fork(fields) => {
+                let [parent, child] = [&fields[0], &fields[1]].map(|field| field.int(payload));
+                parent.zip(child).map(|(parent, child)| Noted::Fork { parent: parent as i32, child: child as i32 })
+            }
             Places::Mark(text) => text.text(payload).map(Noted::Mark),
             Places::Other => None,
         };

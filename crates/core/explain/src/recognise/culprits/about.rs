@@ -28,6 +28,29 @@ pub struct About {
     /// Titles of pages of the kernel documentation.
     pub reading: &'static [&'static str],
     pub proof: Proof,
+    /// What would show another culprit in the same time. In a recording of another tool that lacks any of it, a finding is a hint.
+    pub refuted_by: &'static [Unrecorded],
+}
+
+/// A part of the trace that recordings of other tools may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecorded {
+    Interrupts,
+    Timers,
+    /// Of a thread without a real-time priority: a timer shows that its group used up a quota.
+    TimersOfQuota,
+    /// While the thread was kept off the CPU: a timer shows that real-time threads were throttled.
+    TimersOfThrottling,
+    /// After the thread was due to be awake.
+    Migration,
+    /// Without its wake-up the thread may have been stopped or frozen.
+    WakeUp,
+    /// A switch that must have happened, on any CPU.
+    Switch,
+    /// All switches of a CPU for which a thread was woken.
+    SwitchesOfCpu,
+    /// Events that were lost between due and seen.
+    LostEvents,
 }
 
 pub const SWITCHED: &[&str] = &["sched_switch", "sched_wakeup|sched_waking"];
@@ -51,6 +74,23 @@ impl Proof {
             Self::Real { .. } => "seen in a recorded trace",
             Self::MadeUp => "recognised in a made-up trace",
             Self::Unproven => "unproven",
+        }
+    }
+}
+
+impl Unrecorded {
+    /// The part in a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Interrupts => "the events of interrupts",
+            Self::Timers => "the events of timers",
+            Self::TimersOfQuota => "the events of timers, if the thread has no real-time priority",
+            Self::TimersOfThrottling => "the events of timers, if the thread was kept off the CPU",
+            Self::Migration => "sched_migrate_task, if the thread was to be awake",
+            Self::WakeUp => "the wake-up of the thread",
+            Self::Switch => "a switch that must have happened, on any CPU",
+            Self::SwitchesOfCpu => "all switches of a CPU for which a thread was woken",
+            Self::LostEvents => "some events between due and seen, which its recorder lost",
         }
     }
 }

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the interrupt, its thread or a worker by name, between its first and its last event",
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "a thread by name had the CPU after the wake-up",
     reading: &["Scheduler"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["tardy-cpu*", "tardy:*", "tardy-meter"], ..NOTHING };

@@ -1,6 +1,6 @@
 //! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
 
-use super::about::{About, Proof, SWITCHED};
+use super::about::{About, Proof, Unrecorded, SWITCHED};
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::in_kernel::Signs;
@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "the task kept the CPU after the wake-up with need_resched set",
     reading: &["Lock types and their rules", "ftrace - Function Tracer"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::TimersOfQuota, Unrecorded::LostEvents],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, BlockingTask>> {

@@ -18,6 +18,7 @@ pub const ABOUT: About = About {
     shows: "the priority was lent before the task kept the CPU",
     reading: &["RT-mutex implementation design", "Lightweight PI-futexes"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// The boosted priority of the task that has the CPU in a piece, if nothing else lets it run there.

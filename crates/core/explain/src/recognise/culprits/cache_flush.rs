@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the function, between its entry and its exit",
     reading: &["User Interface for Resource Control feature"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["__wbinvd", "__wbnoinvd", "wbinvd_*", "*clflush*"], ..NOTHING };

@@ -16,6 +16,7 @@ pub const ABOUT: About = About {
     shows: "the quota's timer expired right before the thread got the CPU; that it was throttled has no event",
     reading: &["CFS Bandwidth Control", "Control Group v2"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[],
 };
 
 /// Timers that give a control group time again.

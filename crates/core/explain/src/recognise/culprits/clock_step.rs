@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the timer was set before the clock was seen; the step has no event",
     reading: &["ktime accessors"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 /// Smaller differences occur between the clocks of two CPUs.

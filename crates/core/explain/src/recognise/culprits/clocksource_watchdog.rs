@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the function or the thread by name",
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the thread by name had the CPU after the wake-up",
     reading: &["Transparent Hugepage Support", "Documentation for /proc/sys/vm/"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["khugepaged", "kcompactd*"], ..NOTHING };

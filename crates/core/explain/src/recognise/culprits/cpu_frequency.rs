@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the governor's thread by name had the CPU after the wake-up",
     reading: &["CPU Performance Scaling"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named =

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the thread by name had the CPU after the wake-up",
     reading: &["CPU hotplug in the Kernel"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["cpuhp/*"], ..NOTHING };

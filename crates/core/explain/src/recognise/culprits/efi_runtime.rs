@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the worker and its function",
     reading: &["The kernel's command-line parameters"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["efi_call_rts", "efi_*"], ..NOTHING };

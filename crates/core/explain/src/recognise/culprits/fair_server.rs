@@ -1,6 +1,6 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
-use super::about::{About, Proof, SWITCHED};
+use super::about::{About, Proof, Unrecorded, SWITCHED};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::passed_over::PassedOver;
 use archive::culprit::{FairShare, ForeignText};
@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "a less urgent task was chosen; that the server chose it has no event",
     reading: &["Deadline Task Scheduling", "Scheduler debugfs"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[Unrecorded::Timers, Unrecorded::LostEvents],
 };
 
 /// One runtime of the fair server is like the others.

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "a mailbox' interrupt or a function by name; the time in the firmware has no event",
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

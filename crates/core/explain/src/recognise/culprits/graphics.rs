@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the driver's interrupt, thread, worker or timer by name",
     reading: &["GPU Driver Developer’s Guide"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

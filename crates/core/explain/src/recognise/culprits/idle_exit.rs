@@ -1,6 +1,6 @@
 //! The CPU was idle when the wake-up was due, and took long to leave its idle state.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::account::interrupted_code::came_in_a_halt;
 use crate::read::event::{EventKind, IDLE_EXIT};
 use crate::recognise::case::{Case, Claim};
@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "the CPU was in the idle state when the wake-up was due",
     reading: &["CPU Idle Time Management", "PM Quality Of Service Interface", "Guest halt polling"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::Migration, Unrecorded::WakeUp, Unrecorded::Switch, Unrecorded::TimersOfThrottling],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, IdleExit>> {

@@ -19,6 +19,7 @@ pub const ABOUT: About = About {
     shows: "each of its entries and exits",
     reading: &["SMP IRQ affinity"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// Entries of one interrupt between due and seen from which it is a storm.

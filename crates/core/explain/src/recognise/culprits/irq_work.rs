@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "its entry and exit",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {

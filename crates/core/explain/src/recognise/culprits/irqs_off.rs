@@ -22,6 +22,7 @@ pub const ABOUT: About = About {
     shows: "a timer that was due came late on top of a task; that interrupts were masked only functions, the place that the interrupt broke into, or virtual time show",
     reading: &["ftrace - Function Tracer", "Lock types and their rules"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateInTask>> {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the thread by name had the CPU after the wake-up",
     reading: &["Kernel Samepage Merging"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["ksmd"], ..NOTHING };

@@ -1,6 +1,6 @@
 //! The thread returned to its timer after the next wake-up was already due.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::account::ledger::Piece;
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::overrun::overruns;
@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "the timer was started after its expiry",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::Interrupts, Unrecorded::WakeUp, Unrecorded::Switch, Unrecorded::LostEvents],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, LateArm>> {

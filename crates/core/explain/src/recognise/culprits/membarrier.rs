@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the function, between its entry and its exit",
     reading: &["membarrier() System Call"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["ipi_mb", "ipi_sync_core", "ipi_rseq", "ipi_sync_rq_state"], ..NOTHING };

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the worker and its function",
     reading: &["Control Group v2", "Workqueue"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

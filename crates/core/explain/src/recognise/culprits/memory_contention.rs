@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "all phases take longer than in ordinary samples; no event shows why",
     reading: &["User Interface for Resource Control feature", "CPU Performance Scaling"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Slowdown>> {

@@ -1,6 +1,6 @@
 //! The measuring thread was moved to another CPU while it should have run.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::read::event::EventKind;
 use crate::recognise::case::{Case, Claim, held};
 use crate::replay::context::Context;
@@ -13,6 +13,7 @@ pub const ABOUT: About = About {
     shows: "the thread was moved to a CPU that slept; why that one woke late has no event",
     reading: &["CPUSETS"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[Unrecorded::SwitchesOfCpu, Unrecorded::LostEvents],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Migrated>> {

@@ -2,7 +2,7 @@
 
 mod about;
 
-pub use about::{About, Proof};
+pub use about::{About, Proof, Unrecorded};
 
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::{Culprit, Facts};

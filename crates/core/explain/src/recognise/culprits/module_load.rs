@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the program or worker by name had the CPU after the wake-up",
     reading: &["The kernel's command-line parameters", "Documentation for /proc/sys/kernel/"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

@@ -13,6 +13,7 @@ pub const ABOUT: About = About {
     shows: "the interrupt, softirq or thread by name",
     reading: &["NAPI", "Scaling in the Linux Networking Stack", "SMP IRQ affinity"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 /// Numbers of the softirqs for sending and receiving.

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "its length, by the kernel's own measurement",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, HeldBy>> {

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "a function by name, where functions are recorded",
     reading: &["Documentation for /proc/sys/kernel/"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["task_numa_work", "change_prot_numa", "migrate_misplaced_*"], ..NOTHING };

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the priorities of both, and that the other had the CPU",
     reading: &["Scheduler"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {

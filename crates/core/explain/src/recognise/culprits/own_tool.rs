@@ -17,6 +17,7 @@ pub const ABOUT: About = About {
     shows: "a thread of this tool had the CPU after the wake-up",
     reading: &["ftrace - Function Tracer"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, OwnTool>> {

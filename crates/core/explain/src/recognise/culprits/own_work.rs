@@ -4,7 +4,7 @@
 //! A computation causes no events, so in a guest the trace does not show that it ran: only the charge of the thread
 //! does, and even then the host may have handled an exit or a page fault of the guest.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::overrun::overruns;
 use archive::culprit::{ForeignText, OwnWork};
@@ -16,6 +16,7 @@ pub const ABOUT: About = About {
     shows: "the watched thread had the CPU; in a guest certain only where the CPU recorded events throughout, likely where it was charged for nearly all of its time on the CPU",
     reading: &["Scheduler"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::SwitchesOfCpu, Unrecorded::LostEvents],
 };
 
 /// Part of the work for which the thread must be charged in full.

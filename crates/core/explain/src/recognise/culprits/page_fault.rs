@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "the thread's own faults; how long one takes has no event",
     reading: &["Unevictable LRU Infrastructure"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ThreadFaults>> {

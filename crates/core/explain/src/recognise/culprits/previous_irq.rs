@@ -1,6 +1,6 @@
 //! Other interrupts were handled between due and seen.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::foreign_interrupt::is_foreign;
 use crate::replay::context::Context;
@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "its entry and exit",
     reading: &["SMP IRQ affinity"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::Timers, Unrecorded::WakeUp, Unrecorded::LostEvents],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, ForeignInterrupts>> {

@@ -17,6 +17,7 @@ pub const ABOUT: About = About {
     shows: "the printing thread by name, or a message right before the interrupts came late",
     reading: &["Message logging with printk", "The kernel's command-line parameters"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Console>> {

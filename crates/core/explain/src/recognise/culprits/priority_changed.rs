@@ -21,6 +21,7 @@ pub const ABOUT: About = About {
     shows: "two priorities of the thread at two instants",
     reading: &["Scheduler"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityChange>> {

@@ -17,6 +17,7 @@ pub const ABOUT: About = About {
     shows: "who ended the wait, and that a third task had that one's CPU",
     reading: &["RT-mutex implementation design", "Lock types and their rules"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, PriorityInversion>> {

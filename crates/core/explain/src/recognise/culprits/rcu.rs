@@ -13,6 +13,7 @@ pub const ABOUT: About = About {
     shows: "the softirq, thread or function by name",
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// Number of the softirq.

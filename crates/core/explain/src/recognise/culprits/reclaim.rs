@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the thread by name had the CPU after the wake-up",
     reading: &["Documentation for /proc/sys/vm/", "Control Group v2"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["kswapd*"], functions: &["shrink_node*"], ..NOTHING };

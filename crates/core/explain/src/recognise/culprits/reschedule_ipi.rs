@@ -14,6 +14,7 @@ pub const ABOUT: About = About {
     shows: "its entry and exit",
     reading: &["SMP IRQ affinity", "CPUSETS"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {

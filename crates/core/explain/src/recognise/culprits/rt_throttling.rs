@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "a less urgent task or none was chosen, and the period's timer ended it",
     reading: &["Real-Time group scheduling"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Throttled>> {

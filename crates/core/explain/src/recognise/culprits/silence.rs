@@ -1,6 +1,6 @@
 //! Time in which the kernel was provably not executed: the hypervisor or the firmware had the CPU.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::account::interrupted_code::InterruptedCode;
 use crate::account::ledger::{Answer, Piece};
 use crate::account::stalls::{leads_to_a_switch, overdue_elsewhere, request};
@@ -18,6 +18,7 @@ pub const ABOUT: About = About {
     shows: "a timer that was due on a CPU that served other interrupts, or on another CPU, or a pause inside of an interrupt or of a request for one; who had the time has no event",
     reading: &["Hardware Latency Detector", "OSNOISE Tracer"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[Unrecorded::Interrupts, Unrecorded::Timers],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Silence>> {

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "a function by name, where functions are recorded",
     reading: &["Documentation for /proc/sys/vm/", "ftrace - Function Tracer"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the interrupt or its thread by name",
     reading: &["SMP IRQ affinity"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the thread had the CPU; nothing shows why it was slow",
     reading: &["User Interface for Resource Control feature"],
     proof: Proof::Real { at_most: Confidence::Hint },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SlowReturn>> {

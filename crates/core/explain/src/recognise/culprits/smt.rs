@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "all phases take longer than in ordinary samples; no event shows why",
     reading: &["Core Scheduling", "The kernel's command-line parameters"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SmtSlowdown>> {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "its entry and exit, or ksoftirqd on the CPU",
     reading: &["Scaling in the Linux Networking Stack", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, SoftirqWork>> {

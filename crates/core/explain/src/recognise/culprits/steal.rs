@@ -29,6 +29,7 @@ pub const ABOUT: About = About {
     shows: "the steal clock by sched_stat_runtime, the hypervisor's count of stolen time, or the host's own record; else a late timer on a CPU that cannot have masked interrupts",
     reading: &["The KVM halt polling system"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// A shorter delay may be a short masked section of the kernel's entry code.

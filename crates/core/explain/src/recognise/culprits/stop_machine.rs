@@ -15,6 +15,7 @@ pub const ABOUT: About = About {
     shows: "the thread migration/N had the CPU",
     reading: &["CPU hotplug in the Kernel", "ftrace - Function Tracer"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, StoppedCpu>> {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the interrupt, worker or thread by name",
     reading: &["SMP IRQ affinity", "Workqueue"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

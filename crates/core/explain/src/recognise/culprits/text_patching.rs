@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the function, between its entry and its exit",
     reading: &["Static Keys", "ftrace - Function Tracer"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["do_sync_core"], ..NOTHING };

@@ -14,6 +14,7 @@ pub const ABOUT: About = About {
     shows: "the processor's interrupt; its trace has not been seen",
     reading: &["Thermal", "CPU Performance Scaling"],
     proof: Proof::Unproven,
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, NamedHolders>> {

@@ -20,6 +20,7 @@ pub const ABOUT: About = About {
     shows: "the thread slept without a timer, or its timer woke nobody, until a task woke it",
     reading: &["Control Group v2", "Cgroup Freezer"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// From thawing a group to waking a thread of it.

@@ -17,6 +17,7 @@ pub const ABOUT: About = About {
     shows: "the thread left the CPU stopped or traced",
     reading: &["Scheduler"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// Signals whose default is to stop: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU.

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the thread irq/N-NAME had the CPU, and its priority",
     reading: &["SMP IRQ affinity", "Real-time preemption"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, MoreUrgent>> {

@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the tick's function, between its entry and its exit",
     reading: &["NO_HZ: Reducing Scheduling-Clock Ticks"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 /// No tick takes this long by itself: a hypervisor can have had the CPU in the middle of it, which a guest's trace does

@@ -1,6 +1,6 @@
 //! The interrupt that caused the wake-up was itself slow, outside any other timer's function.
 
-use super::about::{About, Proof};
+use super::about::{About, Proof, Unrecorded};
 use crate::recognise::case::{Case, Claim};
 use archive::culprit::{ForeignText, SlowTimerInterrupt};
 use archive::explanation::Confidence;
@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the wake-up's own interrupt was long, and no event shows its work",
     reading: &["Timerlat tracer"],
     proof: Proof::Real { at_most: Confidence::Likely },
+    refuted_by: &[Unrecorded::Timers],
 };
 
 /// Every wake-up has such an interrupt; a shorter one is ordinary.

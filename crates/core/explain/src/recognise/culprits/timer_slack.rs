@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the timer's two expiries",
     reading: &["hrtimers - subsystem for high-resolution kernel timers"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, TimerSlack>> {

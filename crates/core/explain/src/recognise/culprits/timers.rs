@@ -1,6 +1,6 @@
 //! Other timers expired in the same interrupt.
 
-use super::about::{About, EXPIRED, Proof};
+use super::about::{About, Proof, Unrecorded, EXPIRED};
 use crate::account::ledger::Piece;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
@@ -16,6 +16,7 @@ pub const ABOUT: About = About {
     shows: "the functions, between their entries and exits",
     reading: &["hrtimers - subsystem for high-resolution kernel timers", "NO_HZ: Reducing Scheduling-Clock Ticks"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[Unrecorded::WakeUp],
 };
 
 /// Whether the interrupt was between two timers here, and the previous one belonged to another thread: the kernel

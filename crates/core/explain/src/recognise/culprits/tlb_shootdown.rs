@@ -11,6 +11,7 @@ pub const ABOUT: About = About {
     shows: "the function, between its entry and its exit",
     reading: &["The TLB", "Transparent Hugepage Support"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named {

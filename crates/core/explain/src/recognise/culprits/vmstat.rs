@@ -12,6 +12,7 @@ pub const ABOUT: About = About {
     shows: "the worker and its function",
     reading: &["Documentation for /proc/sys/vm/", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { functions: &["vmstat_update", "vmstat_shepherd"], ..NOTHING };

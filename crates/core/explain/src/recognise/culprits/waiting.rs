@@ -20,6 +20,7 @@ pub const ABOUT: About = About {
     shows: "the watched thread slept, and who woke it",
     reading: &["Lock types and their rules"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, Waited>> {

@@ -14,6 +14,7 @@ pub const ABOUT: About = About {
     shows: "the watchdog's function or thread",
     reading: &["Softlockup detector and hardlockup detector (aka nmi_watchdog)"],
     proof: Proof::MadeUp,
+    refuted_by: &[],
 };
 
 /// The stop follows its timer within this time.

@@ -13,6 +13,7 @@ pub const ABOUT: About = About {
     shows: "the worker had the CPU after the wake-up",
     reading: &["Workqueue", "Reducing OS jitter due to per-cpu kthreads"],
     proof: Proof::Real { at_most: Confidence::Certain },
+    refuted_by: &[],
 };
 
 const NAMED: Named = Named { threads: &["kworker/*"], ..NOTHING };

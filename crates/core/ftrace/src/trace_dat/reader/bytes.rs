@@ -54,7 +54,12 @@ impl<'a> Bytes<'a> {
 
     /// The bytes at `offset..offset + size`, as far as they exist.
     pub fn range(&self, offset: u64, size: u64) -> Cow<'a, [u8]> {
-        let (bytes, error) = self.source.range(offset, size);
+        self.range_in(offset, size, Vec::new())
+    }
+
+    /// The same; a copy is in `spare`, whose memory is used again.
+    pub fn range_in(&self, offset: u64, size: u64, spare: Vec<u8>) -> Cow<'a, [u8]> {
+        let (bytes, error) = self.source.range_in(offset, size, spare);
         self.note(error);
         bytes
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::properties::{event, pack};
 use super::windows::{File, many_pages, version6, version7};
 use super::*;
+use crate::event_set::EventSet;
 
 /// CPU, time and payload of each record.
 type Items = Vec<(u32, u64, Vec<u8>)>;
@@ -27,10 +28,29 @@ fn in_slices<'a>(file: impl Into<Source<'a>>) -> (Items, usize) {
     (slices.iter().flat_map(of).collect(), slices.len())
 }
 
+/// The same of some events.
+fn only<'a>(file: impl Into<Source<'a>>, wanted: &EventSet) -> Items {
+    let mut paged = PagedTrace::open(file);
+    paged.read_through(|_, _| {});
+    let of = |(from_ns, to_ns)| items(paged.window(from_ns, to_ns).merged_only(wanted));
+    paged.slices().into_iter().flat_map(of).collect()
+}
+
 fn check(bytes: Vec<u8>) -> Result<(), TestCaseError> {
-    let whole = items(TraceFile::parse(&bytes).merged());
+    let file = TraceFile::parse(&bytes);
+    let whole = items(file.merged());
     prop_assert_eq!(&in_slices(&bytes).0, &whole);
-    prop_assert_eq!(&in_slices(Source::Reader(&File::new(bytes))).0, &whole);
+    prop_assert_eq!(&in_slices(Source::Reader(&File::new(bytes.clone()))).0, &whole);
+    let id = |payload: &[u8]| file.layout().byte_order.u16_at(payload, 0).unwrap();
+    let wanted: EventSet = whole.iter().map(|(.., payload)| id(payload)).filter(|id| id % 2 == 1).collect();
+    let odd: Items = whole.iter().filter(|(.., payload)| wanted.contains(id(payload))).cloned().collect();
+    prop_assert_eq!(only(&bytes, &wanted), odd);
+    for cpu in file.cpus() {
+        let mut records = file.cpu_records(cpu).only(&wanted);
+        records.by_ref().for_each(drop);
+        let latest_ns = whole.iter().filter(|(of, ..)| *of == cpu).map(|(_, ts_ns, _)| *ts_ns).max();
+        prop_assert_eq!(records.latest_ns(), latest_ns.unwrap_or(0));
+    }
     Ok(())
 }
 
