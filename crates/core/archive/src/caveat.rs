@@ -262,18 +262,16 @@ fn inferred_words(missing: u64, inferred: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
     use serde_json::{from_value, json, to_value};
 
     #[test]
     fn caveats_of_older_versions_have_no_facts() {
-        let sentence: Caveat = from_value(json!("the trace is damaged")).unwrap();
+        let sentence: Caveat = from_value(json!("a sentence")).unwrap();
         let coded: Caveat = from_value(json!({"code": "explain.trace-clock", "text": "said"})).unwrap();
         let newer = json!({"code": "explain.tide", "text": "said", "facts": {"tide": {"high": true}}});
         let newer: Caveat = from_value(newer).unwrap();
-        assert_eq!(
-            (sentence.code, sentence.text.as_str(), sentence.facts),
-            (Code::UNCLASSIFIED, "the trace is damaged", None)
-        );
+        assert_eq!((sentence.code, sentence.text.as_str(), sentence.facts), (Code::UNCLASSIFIED, "a sentence", None));
         assert_eq!((coded.facts, newer.facts, newer.text.as_str()), (None, None, "said"));
     }
 
@@ -281,10 +279,8 @@ mod tests {
     fn numbers_and_verbs_agree() {
         let text = |limit| Caveat::new(limit).text;
         let missing = |count, inferred| text(Limit::SwitchesMissing { cpu: 1, count, inferred });
-        assert!(missing(1, 1).starts_with("the trace misses 1 thread switch of CPU 1"), "{}", missing(1, 1));
-        assert!(missing(1, 1).contains("after it is inferred") && !missing(1, 0).contains("inferred"));
-        assert!(missing(3, 1).contains("3 thread switches") && missing(3, 1).contains("after 1 of them"));
-        assert!(missing(3, 3).contains("after each is inferred"), "{}", missing(3, 3));
+        let all = [(1, 1), (1, 0), (3, 1), (3, 3)].map(|(count, inferred)| missing(count, inferred));
+        assert_sentence!("switches-missing", all.join("\n"));
         assert!(text(Limit::EventsLost { cpu: 1, count: Some(1) }).starts_with("1 event of CPU 1 was"));
         assert!(text(Limit::AbsencesContradicted(1)).contains("1 stretch in"));
     }

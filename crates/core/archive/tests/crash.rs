@@ -178,18 +178,15 @@ fn whether_a_process_writes_an_archive_is_seen_and_one_without_a_rest_can_be_end
     let again = RunWriter::begin_again(&directory).unwrap();
     assert!(opened().goes_on);
     drop(again);
+    let text = "a reason";
     let nothing_left = Problem {
         code: Code::new("run.nothing-left"),
         severity: Severity::Invalid,
-        text: "nothing is left of it".into(),
+        text: text.into(),
         fix: String::new(),
     };
     give_up(&directory, nothing_left, 7).unwrap();
     let summary = RunSummary::of(&opened(), &[]);
     assert_eq!((summary.state, summary.valid), (RunState::Failed, false));
-    assert!(
-        summary.invalid_because.iter().any(|reason| reason.text == "nothing is left of it"),
-        "{:?}",
-        summary.invalid_because
-    );
+    assert!(summary.invalid_because.iter().any(|reason| reason.text == text), "{:?}", summary.invalid_because);
 }

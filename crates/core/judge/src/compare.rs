@@ -247,6 +247,7 @@ mod tests {
     use archive::reader::ThreadRun;
     use archive::sample::Totals;
     use archive::settings::RunSettings;
+    use fixtures::assert_sentence;
 
     fn run(latency_ns: i64, samples: u64) -> Run {
         let histogram = Histogram { buckets: vec![(bucket_of(latency_ns).unwrap() as u32, samples)] };
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!((figure("p99.99").unwrap().b, figure("p99.99").unwrap().ratio), (Some(600.0), None));
         assert_eq!(figure("p99.999"), None);
         assert_eq!(figure("max").unwrap().ratio, Some(1.5));
-        assert!(comparison.sentence.starts_with("One run each is not a verdict"));
+        assert_sentence!("compared-once", comparison.sentence);
     }
 
     #[test]

@@ -308,6 +308,7 @@ mod tests {
     use archive::environment::Environment;
     use archive::manifest::ImportedFrom;
     use archive::settings::RunSettings;
+    use fixtures::assert_sentence;
 
     #[test]
     fn the_nile_changed_once() {
@@ -371,10 +372,7 @@ mod tests {
         assert_eq!(all[0].scenario, "board, every 1.00 ms, FIFO 80, no load");
         assert_eq!(all[0].sentence, "one change in 20 runs");
         let few = history(&runs[..9], 4);
-        assert_eq!(
-            few[0].sentence,
-            "9 runs are not enough to distinguish a change from chance: at least 14 are needed, more for small changes"
-        );
+        assert_sentence!("history-too-few-runs", few[0].sentence);
         assert!(history(&[], 4).is_empty());
     }
 
@@ -402,7 +400,7 @@ mod tests {
             .collect();
         let drifting = &history(&runs, 4)[0];
         assert!(drifting.changes.is_empty() && drifting.detectable.is_none(), "{:?}", drifting.changes);
-        assert!(drifting.sentence.contains("runs resemble their neighbours"), "{}", drifting.sentence);
+        assert_sentence!("history-drifting", drifting.sentence);
     }
 
     #[test]
@@ -422,10 +420,8 @@ mod tests {
         let fast = ["cyclictest", "-i", "200", "-p", "90", "-D", "1h"];
         let longer = ["cyclictest", "-i", "200", "-p", "90", "--duration=2h", "-q"];
         let slow = ["cyclictest", "-i", "1000", "-p", "90", "-D", "1h"];
-        assert_eq!(
-            scenarios(&[imported(1, "cyclictest", &fast), imported(2, "cyclictest", &longer)]),
-            ["board, imported from cyclictest, rounded to 1 ns, cyclictest -i 200 -p 90"]
-        );
+        let alike = scenarios(&[imported(1, "cyclictest", &fast), imported(2, "cyclictest", &longer)]);
+        assert!(alike.len() == 1 && alike[0].ends_with("cyclictest -i 200 -p 90"), "{alike:?}");
         assert_eq!(scenarios(&[imported(1, "cyclictest", &fast), imported(2, "cyclictest", &slow)]).len(), 2);
         assert_eq!(scenarios(&[imported(1, "rtla", &[]), imported(2, "jitterdebugger", &[])]).len(), 2);
     }

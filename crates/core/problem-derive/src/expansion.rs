@@ -316,7 +316,7 @@ mod tests {
                 B,
             }
         };
-        assert_eq!(error_of(twice), "A has this code: #[problem(same_as = A)]");
+        assert!(error_of(twice).contains("#[problem(same_as = A)]"));
         let shared = parse_quote! {
             enum Trouble {
                 #[problem(code = "x.a", meaning = "It is.", fix = "")]

@@ -115,11 +115,12 @@ pub fn causes(request: &StorageRequest) -> Vec<String> {
 mod tests {
     use super::*;
     use archive::storage::{FioRequests, StoragePhaseFigures};
+    use fixtures::assert_sentence;
 
     #[test]
     fn events_that_were_not_read_are_counted() {
         let account = StorageAccount { events_left_out: 7, ..StorageAccount::default() };
-        assert!(remarks(&account).join(" ").starts_with("7 events at the end of the run not read"), "{account:?}");
+        assert_sentence!("requests-left-out", remarks(&account).join("\n"));
         assert!(remarks(&StorageAccount::default()).is_empty());
     }
 
@@ -146,9 +147,7 @@ mod tests {
             ..StorageAccount::default()
         };
         assert!(headline(&account).contains("in 10 of 10 bios on"), "{}", headline(&account));
-        let all = remarks(&account).join(" ");
-        assert!(all.contains("10 requests of fio: mean 10.0 µs, 3.0 µs of it outside"), "{all}");
-        assert!(all.ends_with("including that, 40.0 % was software"), "{all}");
+        assert_sentence!("requests-of-fio", remarks(&account).join("\n"));
         let fio = Some(FioRequests { outside_ns_mean: None, ..fio });
         assert!(remarks(&StorageAccount { fio, ..account }).join(" ").contains("is unknown"));
     }

@@ -142,7 +142,8 @@ mod tests {
         {
             assert!(texts.contains(&expected), "{expected}: {texts:?}");
         }
-        assert!(!texts.contains(&"bio to request"));
+        let bio_to_request = texts.iter().any(|text| text.starts_with("bio "));
+        assert!(!bio_to_request, "{texts:?}");
     }
 
     #[test]
@@ -151,6 +152,8 @@ mod tests {
             [(StoragePhase::Submission, i64::MAX), (StoragePhase::Device, i64::MAX), (StoragePhase::WakeUpToUser, -5)];
         let none = Row { label: "\u{202e}\u{1b}[2J".into(), account: StorageAccount::default() };
         let picture = svg(&[row("a", &most, u32::MAX), none], "");
-        assert!(roxmltree::Document::parse(&picture).is_ok() && picture.contains("no request was divided"));
+        let document = roxmltree::Document::parse(&picture).unwrap();
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        assert!(texts.count() > 0, "a row without requests has words instead of a bar: {picture}");
     }
 }

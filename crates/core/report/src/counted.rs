@@ -144,6 +144,7 @@ pub fn beside(line: &PrintedLine, summary: &RunSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
 
     #[test]
     fn threads_of_one_name_count_together() {
@@ -154,14 +155,15 @@ mod tests {
         let group = Group::Cause { culprit: "other-rt-task".into(), name: Some("hog".into()) };
         let owners = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         assert_eq!(group.words(&owners(&["hog-71"])), "after other-rt-task (hog-71)");
-        assert_eq!(group.words(&owners(&["hog-71", "hog-72"])), "after other-rt-task (hog)");
+        let both = group.words(&owners(&["hog-71", "hog-72"]));
+        assert!(both.contains("other-rt-task") && both.contains("(hog)"), "{both}");
     }
 
     #[test]
     fn a_line_of_a_log_has_its_uncertainty() {
         let at = |at_ns, uncertain_ns| when(&PrintedLine { line: "XRun".into(), at_ns, uncertain_ns, beside: None });
-        assert_eq!(at(Some(2_000_000_000), Some(10_000_000)), "at 2.0 s, or up to 10 ms earlier");
         assert_eq!(at(Some(2_000_000_000), None), "at 2.0 s");
-        assert_eq!(at(None, None), "at an unknown instant");
+        let vague = [at(Some(2_000_000_000), Some(10_000_000)), at(None, None)];
+        assert_sentence!("printed-lines", vague.join("\n"));
     }
 }

@@ -36,13 +36,14 @@ mod tests {
     use super::*;
     use archive::stimulus::{StimulusBoard, StimulusProtocol};
     use archive::summary::LatencyFigures;
+    use fixtures::assert_sentence;
 
     #[test]
     fn it_says_whose_clock_measured_and_what_is_missing() {
         let board = StimulusBoard::without_answers(StimulusProtocol::Latmon, "192.168.1.58:2306".into(), 1000);
         let mut summary = StimulusBoardSummary { board, latency_ns: LatencyFigures::default() };
         let said = whose(&summary);
-        assert!(said.starts_with("latmon at 192.168.1.58:2306, by the board's own clock"), "{said}");
+        assert_sentence!("stimulus-whose", said);
         assert!(reservation(&summary).is_some_and(|said| said.contains("histogram")));
         summary.board.complete = true;
         assert_eq!(reservation(&summary), None);

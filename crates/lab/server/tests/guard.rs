@@ -56,7 +56,7 @@ async fn errors_are_problem_documents_for_programs_and_pages_for_people() {
     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
     assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8");
     let page = text(answer).await;
-    assert!(page.contains("There is nothing at") && !page.contains("<script>alert"), "{page}");
+    assert!(page.contains("server.no-such-page") && !page.contains("<script>alert"), "{page}");
     let answer = lab.send(lab.request(Method::DELETE, "/api/v1/health").header("accept", "*/*")).await;
     assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert!(text(answer).await.contains("server.method"));
@@ -106,7 +106,7 @@ async fn a_login_gives_a_cookie_that_no_script_reads_and_no_other_site_sends() {
     let answer = lab.send_whole(form("token=wrong&then=/".into()).unwrap()).await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     assert!(answer.headers().get("set-cookie").is_none());
-    assert!(text(answer).await.contains("The token is not known."));
+    assert!(text(answer).await.contains("server.token-unknown"));
     let answer = lab.send_whole(form(format!("token={}&then=//evil.example", lab.token(Role::Read))).unwrap()).await;
     assert_eq!((answer.status(), answer.headers()["location"].to_str().unwrap()), (StatusCode::SEE_OTHER, "/"));
     let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();

@@ -222,7 +222,7 @@ async fn an_upload_of_more_than_its_run_can_record_is_refused_with_a_sentence() 
         let answer = lab.send_whole(put(&lab, &archive.digest(), stream)).await;
         assert_eq!(answer.status(), StatusCode::PAYLOAD_TOO_LARGE);
         let said = text(answer).await;
-        assert!(said.contains(name) && said.contains("a run with its settings cannot record that"), "{said}");
+        assert!(said.contains(name) && said.contains("server.upload-too-large"), "{said}");
         assert!(nothing_left(lab.directory.path()));
         std::fs::remove_dir_all(folder.path().join(folder_name)).unwrap();
     }
@@ -235,7 +235,7 @@ async fn an_upload_of_more_than_its_run_can_record_is_refused_with_a_sentence() 
     stream[header + 148..header + 155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     let lab = Lab::new().await;
     let said = text(lab.send_whole(put(&lab, &digest, stream[..header + 512].to_vec())).await).await;
-    assert!(said.contains("server.upload-too-large") && said.contains("bytes of messages"), "{said}");
+    assert!(said.contains("server.upload-too-large") && said.contains("stream.tardy"), "{said}");
     assert!(nothing_left(lab.directory.path()));
 }
 
@@ -269,7 +269,7 @@ fn a_client_that_is_stuck_or_slow_is_answered_and_leaves_nothing() {
     stuck.write_all(&head(&digest, stream.len(), "")).unwrap();
     stuck.write_all(&stream[..stream.len() / 2]).unwrap();
     let said = answer(&mut stuck);
-    assert!(said.starts_with("HTTP/1.1 408") && said.contains("sent nothing for"), "{said}");
+    assert!(said.starts_with("HTTP/1.1 408") && said.contains("server.upload-too-slow"), "{said}");
     assert!(nothing_left(server.directory.path()));
     server.end();
     let server = Running::with(Limits { upload_idle: long, upload: short, uploads: 1, ..Limits::default() });
@@ -283,7 +283,7 @@ fn a_client_that_is_stuck_or_slow_is_answered_and_leaves_nothing() {
         Some(String::from_utf8_lossy(&said[..count]).into_owned())
     });
     let said = said.expect("an answer before its last byte");
-    assert!(said.starts_with("HTTP/1.1 408") && said.contains("took longer than"), "{said}");
+    assert!(said.starts_with("HTTP/1.1 408") && said.contains("server.upload-too-slow"), "{said}");
     assert!(nothing_left(server.directory.path()));
     server.end();
 }

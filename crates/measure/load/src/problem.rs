@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_killed_supervisor_is_quoted() {
         let killed = |stderr: &str| Failure::Killed { signal: 9, stderr: stderr.into() }.to_string();
-        assert_eq!(killed(""), "its supervisor was killed by signal 9");
-        assert_eq!(killed("no memory"), "its supervisor was killed by signal 9; no memory");
+        assert!(killed("").ends_with(" signal 9"), "{}", killed(""));
+        assert_eq!(killed("no memory"), killed("") + "; no memory");
     }
 }

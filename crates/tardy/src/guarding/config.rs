@@ -289,9 +289,9 @@ mod tests {
     #[test]
     fn an_unknown_key_names_the_one_that_was_meant() {
         let refused = parsed("[watch]\nlimt = \"1ms\"\n").unwrap_err();
-        assert_eq!(refused, "guard.toml: line 2: the key `limt` does not exist; did you mean `limit`?");
+        assert!(refused.starts_with("guard.toml: line 2: ") && refused.ends_with("`limit`?"), "{refused}");
         let refused = parsed("[cost]\nbudget = 1\n").unwrap_err();
-        assert!(refused.contains("the keys here are budget_percent, buffer_kb, round"), "{refused}");
+        assert!(refused.contains("budget_percent, buffer_kb, round"), "{refused}");
         let refused = parsed("[watch]\nlimit = \"100\"\n").unwrap_err();
         assert!(refused.contains("line 2") && refused.contains("100us"), "{refused}");
     }

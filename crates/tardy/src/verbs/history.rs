@@ -222,6 +222,7 @@ fn differences(differences: &[Difference], page: &mut Page) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
     use judge::experiment::{Metric, Scale};
     use judge::figure_name::FigureName;
     use judge::history::Point;
@@ -245,9 +246,9 @@ mod tests {
     fn scenarios_with_too_few_runs_share_a_sentence() {
         assert_eq!(too_few(&[]), None);
         assert_eq!(too_few(&[few("a", 3), few("a", 3)]).unwrap(), "3 are few.");
-        assert_eq!(too_few(&[few("a", 1), few("b", 11)]).unwrap(), "11 are few. 1 other scenario has 1 run.");
+        assert_sentence!("history-one-other", too_few(&[few("a", 1), few("b", 11)]).unwrap());
         let several = [few("a", 1), few("b", 11), few("c", 4)];
-        assert_eq!(too_few(&several).unwrap(), "11 are few. 2 other scenarios have 1 to 4 runs.");
+        assert_sentence!("history-several-others", too_few(&several).unwrap());
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod documents;
 mod layers;
 mod loads;
 mod problems;
+mod prose;
 mod purity;
 mod repository;
 mod sentences;

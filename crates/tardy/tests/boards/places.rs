@@ -51,7 +51,7 @@ fn a_board_without_room_keeps_the_totals_and_says_what_is_missing() {
         assert!(bytes < thread.totals.cycles * 16, "thread {number}: the totals are those of all wake-ups");
     }
     let reported = |problem: &archive::message::Problem| {
-        problem.severity == Severity::Degraded && problem.text.contains("the room for results on the board was full")
+        problem.severity == Severity::Degraded && problem.code == "meter.spool-full"
     };
     assert!(run.problems.iter().any(reported), "{:?}", run.problems);
     assert!(!run.losses.is_empty() || !run.gaps.is_empty(), "what is missing is counted");

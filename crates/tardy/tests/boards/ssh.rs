@@ -95,9 +95,9 @@ fn new_software_is_deployed_before_the_run_and_what_it_said_is_kept() {
         let hooks = format!("[power]\non = \"echo power is on\"\n[deploy]\nreboots = false\ncommand = '{command}'\n");
         fs::write(&file, format!("{board}\n{hooks}")).unwrap();
     };
-    deploy("echo no space on the card; exit 3");
+    deploy("echo card full; exit 3");
     let failed = bench.tardy(&run);
-    assert!(failed.code == Some(3) && failed.stderr.contains("no space on the card"), "{}", failed.stderr);
+    assert!(failed.code == Some(3) && failed.stderr.contains("card full"), "{}", failed.stderr);
     deploy("echo $TARDY_IMAGE goes to $TARDY_ADDRESS");
     let ended = bench.tardy(&run);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

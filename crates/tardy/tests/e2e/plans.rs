@@ -34,7 +34,7 @@ fn round(lab: &Lab, plan: &str, duration: &str, code: i32) -> (Vec<Run>, String)
 fn the_founding_talk_is_run_from_its_plan_and_its_snapshots_are_explained() {
     let lab = Lab::with(KERNEL, ONE_THREAD);
     let (runs, said) = round(&lab, "founding-talk.toml", "8s", 3);
-    assert!(said.starts_with("EMULATED MACHINE") && said.contains("NO VERDICT: the machine was emulated"), "{said}");
+    assert!(said.starts_with("EMULATED MACHINE") && said.contains("NO VERDICT: "), "{said}");
     let [run] = &runs[..] else { panic!("one step: {said}") };
     assert_eq!(run.effective.as_ref().unwrap().tracer.as_deref(), Some("function"));
     assert_eq!(run.environment.as_ref().unwrap().preempt_rt, Some(true));
@@ -74,7 +74,7 @@ fn assert_the_worst_is_explained(explanations: &[Explanation]) {
 fn three_kernels_are_measured_under_a_flood_of_datagrams() {
     let lab = Lab::with(KERNEL, &[]);
     let (runs, said) = round(&lab, "three-kernels.toml", "3s", 0);
-    assert!(said.contains("measured 3 steps; no limit says what must hold"), "{said}");
+    assert!(said.contains("measured 3 steps;"), "{said}");
     let machines: Vec<_> = runs.iter().map(|run| run.environment.as_ref().unwrap()).collect();
     let real_time: Vec<Option<bool>> = machines.iter().map(|machine| machine.preempt_rt).collect();
     assert_eq!(real_time, [Some(false), Some(false), Some(true)]);

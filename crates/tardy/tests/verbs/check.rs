@@ -36,7 +36,6 @@ fn a_machine_that_is_well_set_ends_with_code_0() {
     let ended = check(&machine(&facts("well-set")), &[]);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stdout.contains("0 severe, 0 warnings"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("Nothing is worse than a notice."), "{}", ended.stdout);
 }
 
 #[test]
@@ -98,7 +97,7 @@ fn applying_changes_what_can_be_changed_and_judges_the_machine_again() {
     bench.keep("answer.json", &format!(r#"[{{"path":"{COMPACT}","value":"0","before":"1","problem":null}}]"#));
     let ended = check(&bench, &["--apply"]);
     assert!(ended.stdout.contains(&format!("{COMPACT}: 1 -> 0")), "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.contains("`tardy target restore` puts all of it back"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("`tardy target restore`"), "{}", ended.stdout);
     assert!(!ended.stdout.contains("[memory.locked-pages-move]"), "{}", ended.stdout);
     let asked: Value = serde_json::from_slice(&fs::read(bench.path("asked.json")).unwrap()).unwrap();
     assert_eq!(asked, serde_json::json!([{ "path": COMPACT, "value": "0" }]));

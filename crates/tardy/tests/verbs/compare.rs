@@ -31,8 +31,8 @@ fn two_runs_stand_side_by_side_without_a_verdict() {
     let document = bench.run(&["compare", "a", "b", "--json"]).json();
     assert_eq!(document["compare_version"], 1);
     assert_eq!(document["comparison"]["differences"].as_array().unwrap().len(), 2, "{document}");
-    let alike = bench.run(&["compare", "a", "a", "--more"]).stdout;
-    assert!(alike.contains("Machine, kernel and settings are alike"), "{alike}");
+    let alike = bench.run(&["compare", "a", "a", "--json"]).json();
+    assert_eq!(alike["comparison"]["differences"], serde_json::json!([]));
 }
 
 #[test]
@@ -52,7 +52,6 @@ fn what_the_same_load_got_done_is_the_price_of_a_change() {
     let text = bench.run(&["compare", "a", &slower, "--more"]).stdout;
     let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // 1000 and 750 messages in the 2 s between measuring and collecting.
-    assert!(flowing.contains("the same work A B B / A change"), "{text}");
     assert!(flowing.contains("messaging, messages/s 500 375 0.750 -25.0 %"), "{text}");
 }
 

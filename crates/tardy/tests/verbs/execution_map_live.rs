@@ -15,12 +15,10 @@ fn tardy(folder: &Path, meter: &Path, words: &[&str]) -> Ended {
     Ended::of(command.output().unwrap())
 }
 
-/// The numbers of "12 of 13 preemptions are within a gap".
+/// How many preemptions are within a gap, and of how many.
 fn agreement(picture: &str) -> Option<(u64, u64)> {
-    let before = picture.split_once(" preemptions are within a gap")?.0;
-    let mut numbers = before.rsplit([' ', ';']).filter_map(|word| word.parse().ok());
-    let all = numbers.next()?;
-    Some((numbers.next()?, all))
+    let number = |name: &str| picture.split_once(name)?.1.split('"').next()?.parse().ok();
+    Some((number(" data-within=\"")?, number(" data-preemptions=\"")?))
 }
 
 #[test]

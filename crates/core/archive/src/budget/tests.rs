@@ -191,8 +191,8 @@ fn nothing_comes_after_the_end() {
     let mut budget = Budget::of(&settings(1, 1));
     let end = Item::Message(Message::End { ending: Ending::Complete, monotonic_ns: 1 });
     assert_eq!(budget.charge(&end, Duration::ZERO), Ok(()));
-    let after = budget.charge(&end, Duration::ZERO);
-    assert_eq!(after.map_err(|excess| excess.to_string()), Err("messages after its end".into()));
+    let after = budget.charge(&end, Duration::ZERO).unwrap_err();
+    assert_eq!((after.share, after.most), (Share::AfterTheEnd, 0));
 }
 
 #[test]

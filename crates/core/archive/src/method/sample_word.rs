@@ -64,6 +64,7 @@ impl Default for SampleWord {
 mod tests {
     use super::*;
     use crate::method::{METHODS, Method, MethodRequest};
+    use fixtures::assert_sentence;
 
     #[test]
     fn only_a_timer_has_wake_ups() {
@@ -71,12 +72,22 @@ mod tests {
             let word = MethodRequest::from(definition.method).sample();
             assert_eq!(word.one == "wake-up", definition.method == Method::Timer, "{}", definition.name);
             assert!(word.many.starts_with(word.one), "{word:?}");
-            assert_eq!(word.begun == "the wake-up was due", definition.method == Method::Timer, "{}", definition.name);
+            assert_eq!(
+                word.begun == SampleWord::WAKE_UP.begun,
+                definition.method == Method::Timer,
+                "{}",
+                definition.name
+            );
         }
         let began = |text: &str| MethodRequest::parse(text).unwrap().sample().begun;
-        assert_eq!(began("serial:port=/dev/ttyS0,role=answer"), "the stimulus came");
-        assert_eq!(began("serial:port=/dev/ttyS0,role=stimulus"), "the stimulus was given");
-        assert_eq!((began("rtc"), began("rtc:sample=interrupt")), ("the interrupt was due", "the interrupt came"));
+        let requests = [
+            "serial:port=/dev/ttyS0,role=answer",
+            "serial:port=/dev/ttyS0,role=stimulus",
+            "rtc",
+            "rtc:sample=interrupt",
+        ];
+        let lines = requests.map(|request| format!("{request}: {}", began(request)));
+        assert_sentence!("samples-begun", lines.join("\n"));
         let looped = MethodRequest::parse("audio:sample=loop").unwrap().sample();
         assert_eq!((looped.for_count(1), looped.for_count(2)), ("round trip", "round trips"));
         assert_eq!((SampleWord::default().capital().as_str(), looped.are_later()), ("Wake-ups", "are longer"));

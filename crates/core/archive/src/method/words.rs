@@ -82,6 +82,7 @@ fn refused(method: Method, key: &str, value: &str) -> MethodWordsError {
 mod tests {
     use super::*;
     use crate::method::{MethodOptions, Partner, semaphore};
+    use fixtures::assert_sentence;
 
     #[test]
     fn a_request_is_rendered_as_it_was_typed() {
@@ -142,12 +143,15 @@ mod tests {
 
     #[test]
     fn the_path_follows_the_options_and_their_defaults() {
-        let from = |text: &str| MethodRequest::parse(text).unwrap().path().0;
-        assert_eq!(from("timer"), "instant at which a timer is due");
-        assert_eq!(from("audio:sample=loop"), "a thread is about to write an impulse");
-        assert_eq!(from("audio:direction=capture"), "instant at which a period of a sound card should be over");
-        assert_eq!(from("gpio:in=1,out=2"), "the kernel sees an edge on a line");
-        assert_eq!(from("gpio:in=1,out=2,role=stimulus"), "a thread is about to change a line");
-        assert_eq!(from("gpio:in=1,out=2,role=stimulus,sample=arrival"), "the kernel sees the edge that answers");
+        let requests = [
+            "timer",
+            "audio:sample=loop",
+            "audio:direction=capture",
+            "gpio:in=1,out=2",
+            "gpio:in=1,out=2,role=stimulus",
+            "gpio:in=1,out=2,role=stimulus,sample=arrival",
+        ];
+        let lines = requests.map(|text| format!("{text}: {}", MethodRequest::parse(text).unwrap().path().0));
+        assert_sentence!("method-paths", lines.join("\n"));
     }
 }

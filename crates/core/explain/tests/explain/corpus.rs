@@ -223,7 +223,7 @@ fn no_text_says_that_a_wake_up_was_due_where_none_was() {
         for line in said.chain(explanation.elsewhere).chain(caveats) {
             let of_a_timer = ["wake-up was due", "this one was due", "after it was due", "after due"];
             assert!(!of_a_timer.iter().any(|clause| line.contains(clause)), "{}: {line}", directory.display());
-            begun += usize::from(line.contains("the hand-over began"));
+            begun += usize::from(line.contains(sample.begun));
         }
     }
     assert!(begun >= 4, "only {begun} lines name the start of the sample");
@@ -242,8 +242,9 @@ fn ordinary(directory: &Path, sample: SampleWord) -> String {
 #[test]
 fn evidence_calls_ordinary_samples_what_the_method_measures() {
     let directory = repository_path("corpus/explain/memory-contention");
-    let of = |method: Method| ordinary(&directory, MethodRequest::from(method).sample());
-    assert!(of(Method::Timer).contains("in ordinary wake-ups this takes"), "{}", of(Method::Timer));
-    assert!(of(Method::Noise).contains("in ordinary gaps this takes"), "{}", of(Method::Noise));
-    assert!(of(Method::Signal).contains("in ordinary hand-overs this takes"), "{}", of(Method::Signal));
+    for method in [Method::Timer, Method::Noise, Method::Signal] {
+        let sample = MethodRequest::from(method).sample();
+        let evidence = ordinary(&directory, sample);
+        assert!(evidence.contains(&format!("in ordinary {} ", sample.many)), "{evidence}");
+    }
 }

@@ -165,7 +165,7 @@ fn a_file_that_is_not_a_trace_is_named() {
         assert_eq!((file.gaps.as_slice(), file.merged().count()), (&[Gap::NotATrace][..], 0));
     }
     let future = TraceFile::parse(b"\x17\x08\x44tracing8\0\0\x08\0\x10\0\0");
-    assert_eq!(future.gaps[0].to_string(), "version 8 of trace.dat is not supported");
+    assert!(matches!(&future.gaps[0], Gap::Unsupported { what } if what.contains("version 8")), "{:?}", future.gaps);
 }
 
 #[test]

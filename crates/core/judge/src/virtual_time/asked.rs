@@ -28,6 +28,7 @@ mod tests {
     use super::super::example::{Example, runs};
     use super::*;
     use archive::settings::LoadRequest;
+    use fixtures::assert_sentence;
 
     fn settings() -> RunSettings {
         Example::new("old", 1, &[1]).summary.settings.unwrap()
@@ -45,15 +46,10 @@ mod tests {
     fn another_length_or_load_is_reported_with_its_seeds() {
         let examples = [1, 2].map(|seed| Example::new("old", seed, &[1]));
         let shorter = RunSettings { duration_ns: Some(5), ..settings() };
-        assert_eq!(
-            otherwise(&shorter, &runs(&examples)),
-            ["loaded: duration in ns is 60000000000 in the runs, 5 in the baseline (seeds [1, 2])"]
-        );
+        let [length] = &otherwise(&shorter, &runs(&examples))[..] else { panic!("the length alone differs") };
+        assert_sentence!("baseline-of-another-length", length);
         let loads = vec![LoadRequest::Builtin { name: "copy".into(), workers: 0 }];
         let differences = otherwise(&RunSettings { loads, ..settings() }, &runs(&examples[..1]));
-        assert!(
-            differences.iter().any(|said| said.contains("none in the runs, copy in the baseline (seeds [1])")),
-            "{differences:?}"
-        );
+        assert_sentence!("baseline-with-another-load", differences.join("\n"));
     }
 }

@@ -330,6 +330,7 @@ fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Move
 mod tests {
     use super::super::example::{Example, runs};
     use super::*;
+    use fixtures::assert_sentence;
 
     fn side(longer_ns: i64) -> Vec<Example> {
         let of = |seed: u64| {
@@ -366,9 +367,10 @@ mod tests {
         };
         assert!(failing(5.0, 40, 37).is_empty());
         let idle = failing(5.0, 36, 37);
-        assert_eq!(idle, ["idle p50 moved from 3577 to 3614 ns of virtual time (+37 ns, +1.0 %), beyond 36 ns"]);
+        let [idle] = &idle[..] else { panic!("{idle:?}") };
+        assert_sentence!("baseline-moved", idle);
         let all = failing(5.0, 1000, 400);
-        assert!(all.iter().any(|said| said.starts_with("loaded max moved from 3499 to 3899 ns")), "{all:?}");
+        assert_sentence!("baseline-all-moved", all.join("\n"));
         assert!(!failing(5.0, 1000, -400).is_empty(), "a kernel that got faster wants a new baseline");
     }
 
@@ -382,7 +384,8 @@ mod tests {
             .collect();
         let found = drift(&baseline(0.0, 0), &asked(), &runs(&now));
         assert!(!found.fails);
-        assert!(found.moved.iter().any(|moved| moved.sentence.contains("new cause: timers in `g`")), "{found:?}");
+        let moved: Vec<&str> = found.moved.iter().map(|moved| moved.sentence.as_str()).collect();
+        assert_sentence!("baseline-new-cause", moved.join("\n"));
         let fewer = drift(&baseline(0.0, 0), &asked(), &runs(&side(0)[1..]));
         assert!(fewer.fails);
         assert!(fewer.moved[0].sentence.contains("has seeds [1, 2], the runs have [1]"), "{fewer:?}");

@@ -133,6 +133,7 @@ impl TracingCost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
 
     fn run(latencies: &[i64]) -> Vec<(i64, i64)> {
         latencies.iter().enumerate().map(|(at, ns)| (at as i64 * 1_000_000, *ns)).collect()
@@ -142,8 +143,7 @@ mod tests {
     fn a_course_that_lines_up_shows_the_price_of_each() {
         let cost = tracing_cost(&run(&[3000, 3010, 9000]), &run(&[49_000, 49_020, 61_000]), &[2]).unwrap();
         assert_eq!((cost.median_ns, cost.median_traced_ns, cost.parted_at), (3010, 49_020, None));
-        assert!(cost.sentences[0].contains("added 46010 ns of virtual time to the median wake-up"), "{cost:?}");
-        assert_eq!(cost.sentences[2], "Wake-up 2: 9000 ns late, 61000 ns with tracing, which added 52000 ns.");
+        assert_sentence!("tracing-cost", cost.sentences.join("\n"));
     }
 
     #[test]
@@ -152,10 +152,7 @@ mod tests {
         traced.truncate(3);
         let cost = tracing_cost(&run(&[3000, 3010, 900_000, 4000]), &traced, &[1, 2, 3, 99]).unwrap();
         assert_eq!(cost.parted_at.map(|of| of.cycle), Some(2));
-        assert!(cost.sentences[1].starts_with("From wake-up 2 on at the latest"), "{cost:?}");
-        assert!(cost.sentences[2].ends_with("which added 46990 ns."), "{cost:?}");
-        assert!(cost.sentences[3].contains("-855000 ns is not the price"), "{cost:?}");
-        assert!(cost.sentences[4].contains("missed it"), "{cost:?}");
+        assert_sentence!("tracing-cost-parted", cost.sentences.join("\n"));
         assert_eq!((cost.late.len(), cost.pairs), (3, 3));
     }
 
@@ -166,7 +163,7 @@ mod tests {
         let traced: Vec<(i64, i64)> = plain[1..].iter().map(|(due, ns)| (due + 300_000_000, ns + 40_000)).collect();
         let cost = tracing_cost(&plain, &traced, &[0, 5]).unwrap();
         assert_eq!((cost.pairs, cost.began_later_ns, cost.late[0].traced_ns), (19, 300_000_000, None));
-        assert!(cost.sentences[0].contains("19 wake-ups that are in both runs, which began 300 ms later"), "{cost:?}");
+        assert_sentence!("tracing-cost-later", cost.sentences[0]);
         assert_eq!(cost.late[1].traced_ns, Some(43_000));
     }
 

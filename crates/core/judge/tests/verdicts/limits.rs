@@ -9,6 +9,7 @@ use archive::reader::Run;
 use archive::second_records::SecondRecords;
 use archive::summary::RunSummary;
 use archive::watched::{WatchedKind, WatchedSeries};
+use fixtures::assert_sentence;
 use judge::coin::Coin;
 use judge::machine::DoubtKind;
 use judge::verdict::{Verdict, judge};
@@ -19,19 +20,14 @@ fn three_hours_without_a_late_wake_up_pass_one_an_hour() {
     let quiet = |hours_tenths: u32| run(hours_tenths * HOUR / 10, 1, |_, _| (50_000, 0, 0));
     let passed = judged(&quiet(31), "latency < 100us", "1/h");
     assert_eq!(passed.verdict, Verdict::Pass, "{}", passed.sentence);
-    assert!(
-        passed.sentence.starts_with(
-            "PASS: wake-ups later than 100.0 µs come less often than 1/h (95 % confidence, conditions of this run; 0 of 186 \
-             stretches of 60 s have one). Assumptions: events within 10 min are one occasion; one occasion does not bring the next."
-        ),
-        "{}",
-        passed.sentence
-    );
+    let blocks = passed.cpus[0].blocks.unwrap();
+    assert_eq!((blocks.bad, blocks.block_s), (0, 60));
+    assert_sentence!("limit-passed", passed.sentence);
     let short = judged(&quiet(10), "latency < 100us", "1/h");
     assert_eq!(short.verdict, Verdict::NotEnoughData);
     let needed = short.cpus[0].hours_needed.unwrap();
     assert!((needed - 1.9957).abs() < 1e-3, "{needed}");
-    assert!(short.sentence.contains("Another 2 h without one would be enough for PASS"), "{}", short.sentence);
+    assert_sentence!("limit-short", short.sentence);
 }
 
 #[test]
@@ -40,10 +36,8 @@ fn a_late_wake_up_on_one_cpu_fails_the_machine() {
     let failed = judged(&bad, "latency < 100us", "1/h");
     assert_eq!(failed.verdict, Verdict::Fail);
     assert_eq!(failed.cpus[0].verdict, Verdict::NotEnoughData);
-    let expected = "FAIL: on CPU 1, 12 wake-ups later than 100.0 µs, on 6 occasions in 60 min, in 12 of 60 stretches of 60 s: \
-                    more often than 1/h (95 % confidence). Assumptions: events within 10 min are one occasion; one \
-                    occasion does not bring the next.";
-    assert_eq!(failed.sentence, expected);
+    assert_eq!(failed.cpus[1].occasions.unwrap().count, 6);
+    assert_sentence!("limit-failed", failed.sentence);
     // Exactly at the limit: `<` is broken, `<=` holds.
     let at = run(4 * HOUR, 1, |_, second| (if second % 300 == 7 { 100_000 } else { 50_000 }, 0, 0));
     assert_eq!(judged(&at, "latency < 100us", "1/h").verdict, Verdict::Fail);
@@ -56,22 +50,20 @@ fn where_several_cpus_fail_the_evidence_names_the_worst() {
         (if second == 9 && cpu < 2 { 200_000 + 100_000 * (1 - i64::from(cpu)) } else { 1 }, 0, 0)
     });
     let never = judged(&late, "latency < 100us", "never");
-    let expected = "FAIL: on CPUs 0, 1; on CPU 0 the worst wake-up was 300.0 µs late, and the limit allows none.";
-    assert_eq!(never.sentence, expected);
+    assert_sentence!("limit-failed-on-several", never.sentence);
     assert_eq!(never.cpus.iter().map(|cpu| cpu.latest_ns).collect::<Vec<_>>(), [Some(300_000), Some(200_000), None]);
     let often = run(HOUR, 2, |cpu, second| (if second % (300 << (1 - cpu)) == 7 { 200_000 } else { 1 }, 0, 0));
     let hourly = judged(&often, "latency < 100us", "1/h");
-    let expected = "FAIL: on every CPU; on CPU 1, 12 wake-ups later than 100.0 µs, on 6 occasions";
-    assert!(hourly.sentence.starts_with(expected), "{}", hourly.sentence);
+    assert_sentence!("limit-failed-on-every-cpu", hourly.sentence);
 }
 
 #[test]
 fn the_count_of_one_cpu_is_not_the_count_of_every_cpu() {
     let once = run(10, 2, |cpu, second| (if cpu == 1 && second == 3 { 200_000 } else { 1 }, 0, 0));
     let once = judged(&once, "latency < 100us", "1/h").sentence;
-    assert!(once.starts_with("NOT ENOUGH DATA: on every CPU; on CPU 1, 1 wake-up later"), "{once}");
+    assert_sentence!("limit-late-once", once);
     let none = judged(&run(10, 2, |_, _| (1, 0, 0)), "latency < 100us", "1/h").sentence;
-    assert!(none.starts_with("NOT ENOUGH DATA: on every CPU, no wake-up"), "{none}");
+    assert_sentence!("limit-never-late", none);
 }
 
 #[test]
@@ -88,11 +80,13 @@ fn a_burst_counts_once() {
 fn never_cannot_be_shown_but_refuted() {
     let quiet = judged(&run(HOUR, 1, |_, _| (1, 0, 0)), "latency < 100us", "never");
     assert_eq!(quiet.verdict, Verdict::NotEnoughData);
-    assert!(quiet.sentence.contains("no test is long enough to show *never*"), "{}", quiet.sentence);
+    assert_eq!(quiet.cpus[0].hours_needed, None);
+    assert_sentence!("limit-never", quiet.sentence);
     let late = run(HOUR, 1, |_, second| (if second == 9 { 200_000 } else { 1 }, 0, 0));
     let late = judged(&late, "latency < 100us", "never");
     assert_eq!(late.verdict, Verdict::Fail, "{}", late.sentence);
-    assert_eq!(late.sentence, "FAIL: the worst wake-up was 200.0 µs late, and the limit allows none.");
+    assert_eq!(late.cpus[0].latest_ns, Some(200_000));
+    assert_sentence!("limit-never-refuted", late.sentence);
 }
 
 #[test]
@@ -101,7 +95,9 @@ fn missed_periods_are_judged_like_late_wake_ups() {
     assert_eq!(judged(&one, "missed < 1/h", "1/h").verdict, Verdict::Pass);
     assert_eq!(judged(&one, "missed < 1/day", "1/h").verdict, Verdict::NotEnoughData);
     let many = judged(&run(HOUR, 1, |_, second| (1, 0, u32::from(second % 60 == 7))), "missed < 1/h", "1/h");
-    assert!(many.sentence.starts_with("FAIL: 60 missed periods, on 6 occasions in 60 min"), "{}", many.sentence);
+    let occasions = many.cpus[0].occasions.unwrap();
+    assert_eq!((many.verdict, occasions.missed, occasions.count), (Verdict::Fail, 60, 6));
+    assert_sentence!("limit-missed", many.sentence);
 }
 
 #[test]
@@ -128,10 +124,7 @@ fn quantiles_are_judged_by_stretches_of_time() {
         |hours: u32| run(hours * HOUR, 1, |_, second| if second % 10 == 0 { (200_000, 1, 0) } else { (50_000, 0, 0) });
     let passed = judged(&spread(1), "p99.9 < 100us, disturbance < 1000000us", "1/h");
     assert_eq!(passed.verdict, Verdict::Pass, "{}", passed.sentence);
-    let expected = "PASS: at most 0.0982 % of the wake-ups come later than 100.0 µs (95 % confidence); 0.1 % may (360 of \
-                    3 600 000 were). Assumption: a disturbance makes wake-ups late for at most 1 s, and one does not bring \
-                    the next.";
-    assert_eq!(passed.sentence, expected);
+    assert_sentence!("quantile-passed", passed.sentence);
     assert_eq!(judged(&spread(1), "p99.999 < 100us", "1/h").verdict, Verdict::Fail);
     let close = judged(&spread(1), "p99.99 < 100us, disturbance < 1000000us", "1/h");
     assert_eq!(close.verdict, Verdict::NotEnoughData, "{}", close.sentence);
@@ -145,7 +138,9 @@ fn an_unseen_second_may_still_be_late() {
     let second = "p99.99 < 100us, disturbance < 1000000us";
     let minute = judged(&run(60, 1, |_, _| (1, 0, 0)), second, "1/h");
     assert_eq!(minute.verdict, Verdict::NotEnoughData, "{}", minute.sentence);
-    assert!(minute.sentence.ends_with("Another 8.82 h like this would be enough for PASS."), "{}", minute.sentence);
+    let needed = minute.cpus[0].hours_needed.unwrap();
+    assert!((needed - 8.82).abs() < 0.01, "{needed}");
+    assert_sentence!("quantile-short", minute.sentence);
     let quiet = run(10 * HOUR, 1, |_, _| (1, 0, 0));
     assert_eq!(judged(&quiet, second, "1/h").verdict, Verdict::Pass);
     let default = judged(&quiet, "p99.99 < 100us", "1/h");
@@ -172,8 +167,7 @@ fn quantiles_count_missed_periods_with_their_lateness() {
     let stalled = run(HOUR, 1, |_, _| (20_040_000, 0, 20));
     assert_eq!(judged(&stalled, "p99 < 50us", "1/h").verdict, Verdict::Fail);
     assert_eq!(judged(&stalled, "p90 < 20500us", "1/h").verdict, Verdict::Pass);
-    let sentence = judged(&stalled, "p99 < 50us", "1/h").sentence;
-    assert!(sentence.contains("68 400 missed periods among them"), "{sentence}");
+    assert_sentence!("quantile-missed", judged(&stalled, "p99 < 50us", "1/h").sentence);
 }
 
 #[test]
@@ -186,7 +180,7 @@ fn a_run_without_an_end_or_with_lost_records_passes_nothing() {
     for text in ["latency < 100us", "p90 < 100us"] {
         let judged = judged(&died, text, "1/h");
         assert_eq!(judged.verdict, Verdict::NoVerdict, "{}", judged.sentence);
-        assert!(judged.sentence.contains("the run has no end"), "{}", judged.sentence);
+        assert_sentence!("limit-without-an-end", judged.sentence);
     }
     let mut lossy = quiet.clone();
     let lost = |kind| Loss { kind, count: 7, detail: String::new() };
@@ -196,11 +190,12 @@ fn a_run_without_an_end_or_with_lost_records_passes_nothing() {
     assert_eq!(events.cautions.len(), 1, "but it is shown");
     lossy.losses.push(lost(LossKind::Frames));
     let frames = judged(&lossy, "latency < 100us", "1/h");
-    assert!(frames.sentence.contains("7 frames were lost"), "{}", frames.sentence);
+    assert_eq!(frames.verdict, Verdict::NoVerdict, "{}", frames.sentence);
+    assert_sentence!("limit-frames-lost", frames.sentence);
     lossy.losses = vec![lost(LossKind::TimeStamps)];
     let unstamped = judged(&lossy, "latency < 100us", "1/h");
     assert_eq!(unstamped.verdict, Verdict::NoVerdict, "{}", unstamped.sentence);
-    assert!(unstamped.sentence.contains("7 time stamps were lost"), "{}", unstamped.sentence);
+    assert_sentence!("limit-time-stamps-lost", unstamped.sentence);
     let mut late = run(HOUR, 1, |_, second| (if second % 99 == 1 { 200_000 } else { 1 }, 0, 0));
     late.ending = None;
     assert_eq!(judged(&late, "latency < 100us", "1/h").verdict, Verdict::Fail, "what is there may still show harm");
@@ -219,7 +214,7 @@ fn missing_figures_of_another_tool_are_unknown() {
     let quiet = imported(run(4 * HOUR, 1, |_, _| (50_000, 0, 0)));
     let missed = judged(&quiet, "missed < 1/h", "1/h");
     assert_eq!(missed.verdict, Verdict::NoVerdict, "{}", missed.sentence);
-    assert!(missed.sentence.contains("does not count missed periods"), "{}", missed.sentence);
+    assert_eq!(missed.cpus[0].because.as_ref().unwrap().code, "judge.missed-unknown");
     assert_eq!(judged(&quiet, "latency < 100us", "1/h").verdict, Verdict::Pass, "nothing was late enough to miss one");
     let late = imported(run(4 * HOUR, 1, |_, _| (600_000, 0, 0)));
     assert_eq!(
@@ -238,9 +233,9 @@ fn a_known_maximum_beyond_the_limit_is_no_pass() {
     lost.threads.get_mut(&0).unwrap().totals.latency_ns_max = Some(777_000);
     let judged_once = judged(&lost, "latency < 100us", "1/h");
     assert_eq!(judged_once.verdict, Verdict::NotEnoughData, "{}", judged_once.sentence);
-    assert!(judged_once.sentence.contains("no second's record shows it"), "{}", judged_once.sentence);
+    assert_eq!(judged_once.cpus[0].because.as_ref().unwrap().code, "judge.maximum-unplaced");
     let never = judged(&lost, "latency < 100us", "never");
-    assert_eq!(never.sentence, "FAIL: the worst wake-up was 777.0 µs late, and the limit allows none.");
+    assert_eq!((never.verdict, never.cpus[0].latest_ns), (Verdict::Fail, Some(777_000)));
     let mut histogram = imported(lost);
     histogram.threads.get_mut(&0).unwrap().seconds = SecondRecords::default();
     histogram.phases.clear();
@@ -293,15 +288,19 @@ fn an_unjudgeable_run_has_a_reason() {
     let mut invalid = run(HOUR, 1, |_, _| (1, 0, 0));
     let text = "the load died".to_owned();
     invalid.problems.push(Problem { code: Default::default(), severity: Severity::Invalid, text, fix: String::new() });
-    assert_eq!(judged(&invalid, "latency < 100us", "1/h").sentence, "NO VERDICT: the run is not valid: the load died.");
+    let invalid = judged(&invalid, "latency < 100us", "1/h");
+    assert_eq!((invalid.verdict, invalid.cpus.len()), (Verdict::NoVerdict, 0));
+    assert_sentence!("limit-of-an-invalid-run", invalid.sentence);
     let mut blind = run(HOUR, 1, |_, _| (1, 0, 0));
     blind.threads.get_mut(&0).unwrap().seconds = SecondRecords::default();
-    assert!(judged(&blind, "latency < 100us", "1/h").sentence.contains("has no record of each second"));
+    let blind = judged(&blind, "latency < 100us", "1/h");
+    assert_eq!(blind.cpus[0].because.as_ref().unwrap().code, "judge.no-seconds");
     assert!(judged(&run(HOUR, 1, |_, _| (1, 0, 0)), "latency < 100us", "1/s").sentence.contains("quantile"));
     let empty = judged(&Run::default(), "latency < 100us", "1/h");
     assert_eq!(empty.verdict, Verdict::NoVerdict);
-    let sentence = judged(&run(1, 1, |_, _| (i64::MAX, u32::MAX, u32::MAX)), "p99 < 100us", "1/h").sentence;
-    assert!(sentence.starts_with("FAIL: at least 2.5 %") && sentence.ends_with("however the late ones come together."));
+    let extreme = judged(&run(1, 1, |_, _| (i64::MAX, u32::MAX, u32::MAX)), "p99 < 100us", "1/h");
+    assert_eq!(extreme.verdict, Verdict::Fail);
+    assert_sentence!("quantile-of-extremes", extreme.sentence);
 }
 
 #[test]
@@ -379,9 +378,5 @@ fn a_watched_thread_is_named_and_its_cycles_are_no_wake_ups() {
     watched.watched = BTreeMap::from([(0, series(0, WatchedKind::Timer)), (1, series(1, WatchedKind::Woken))]);
     let judged_woken = judged(&watched, "latency < 100us", "1/h");
     assert_eq!(judged_woken.verdict, Verdict::Fail);
-    assert!(
-        judged_woken.sentence.starts_with("FAIL: for arm-4711 woken: 14 400 wake-ups"),
-        "{}",
-        judged_woken.sentence
-    );
+    assert_sentence!("limit-of-a-watched-thread", judged_woken.sentence);
 }

@@ -48,7 +48,7 @@ pub fn answer(data: &ReportData) -> Markup {
                 (caution(summary))
             },
             None => {
-                @if is_audit(summary) { (audited()) } @else { p.verdict { "Nothing was measured." } }
+                @if is_audit(summary) { (audited()) } @else { p.verdict data-note="nothing-measured" { "Nothing was measured." } }
             },
         }
         @if !summary.emulated && !summary.virtual_time && summary.valid { (validity(summary)) }
@@ -67,7 +67,7 @@ pub fn is_audit(summary: &RunSummary) -> bool {
 /// Says that findings of an audit are not on this page: the program that reads the recording judges it.
 fn audited() -> Markup {
     html! {
-        p.validity role="note" {
+        p.validity role="note" data-note="audit" {
             strong { "This is an audit. " }
             "A list of the program's requests to the kernel, with the ones that can cost a deadline: "
             code { "tardy audit --archive RUN" }
@@ -91,20 +91,20 @@ fn validity(summary: &RunSummary) -> Markup {
     let degraded = summary.problems.iter().filter(|problem| problem.severity == Severity::Degraded).count();
     html! {
         @if summary.virtual_time {
-            p.validity.invalid role="note" {
+            p.validity.invalid role="note" data-note="virtual-time" {
                 strong { "These figures are virtual time. " }
                 "They count executed instructions, one nanosecond each. They repeat exactly and compare kernels, paths "
                 "and settings; they prove no deadline of any hardware."
             }
         } @else if summary.emulated {
-            p.validity.invalid role="note" {
+            p.validity.invalid role="note" data-note="emulated" {
                 strong { "This machine was emulated. " }
                 "Its latencies mean nothing as real-time figures, and no limit is judged by them. What ran, in which "
                 "order and why is real; how long it took is not."
             }
         }
         @if !summary.valid {
-            div.validity.invalid role="note" {
+            div.validity.invalid role="note" data-note="invalid" {
                 p { strong { "This run is not valid. " } "Its numbers must not be used for what was asked, because:" }
                 ul { @for reason in &summary.invalid_because { li { (said(&reason.text)) } } }
             }
@@ -118,7 +118,7 @@ fn validity(summary: &RunSummary) -> Markup {
                 " is unknown here, too."
             }
         } @else if !summary.emulated {
-            p.validity {
+            p.validity data-note="valid" {
                 "Measured as requested (" (vocabulary::state(summary.state)) ")"
                 @if degraded > 0 {
                     ", except that " a href="#losses" {

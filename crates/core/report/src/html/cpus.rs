@@ -52,7 +52,7 @@ pub fn table(summary: &RunSummary) -> Markup {
                 tbody {
                     @for cpu in &summary.cpus {
                         tr {
-                            th scope="row" {
+                            th scope="row" data-aside[cpu.aside] {
                                 @if cpu.watched.is_some() { (said(vocabulary::series(cpu))) } @else { (cpu.cpu) }
                                 @if cpu.aside { " (does not count)" }
                             }

@@ -70,7 +70,10 @@ fn asked(settings: &RunSettings, has_other_machine: bool) -> Markup {
             ("Interval", Some(html! { (number::micros_unit(ns(settings.interval_ns))) })),
             ("Duration", Some(match settings.duration_ns {
                 Some(most) if has_other_machine && settings.method.end() == Some(Role::Answer) => {
-                    html! { "until the other machine had measured; at most " (number::duration(ns(most))) }
+                    html! {
+                        span data-duration="of-the-other-machine" { "until the other machine had measured; at most " }
+                        (number::duration(ns(most)))
+                    }
                 }
                 Some(duration) => html! { (number::duration(ns(duration))) },
                 None => html! { "until stopped" },

@@ -142,16 +142,17 @@ fn is_compared((from_ns, until_ns): Stretch, first_gap_ns: Option<i64>, gap_ns: 
 }
 
 /// Whether the kernel's trace and the threads agree.
-fn agreement_words(lanes: &[Lane]) -> String {
+fn agreement(lanes: &[Lane]) -> String {
     let all: usize = lanes.iter().map(|lane| lane.preemptions.len()).sum();
     if all == 0 {
-        return "no trace of a late sample shows these threads".into();
+        return "<text x=\"4\" y=\"36\">no trace of a late sample shows these threads</text>\n".into();
     }
     let within: usize = lanes.iter().map(|lane| lane.agreement.within).sum();
     let longer_ns = lanes.iter().map(|lane| lane.agreement.longer_ns).max().unwrap_or(0);
     format!(
-        "blue: sched_switch in the traces of late samples; {within} of {all} preemptions are within a gap that the thread saw, \
-         which is at most {:.1} us longer",
+        "<text x=\"4\" y=\"36\" data-preemptions=\"{all}\" data-within=\"{within}\" data-longer-ns=\"{longer_ns}\">\
+         blue: sched_switch in the traces of late samples; {within} of {all} preemptions are within a gap that the thread saw, \
+         which is at most {:.1} us longer</text>\n",
         longer_ns as f64 / 1000.0
     )
 }
@@ -168,9 +169,9 @@ fn draw(lanes: &[Lane], start_ns: i64, end_ns: i64) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
          <text x=\"4\" y=\"18\">dark: the thread wanted its CPU and did not have it; light: it ran, or slept by itself</text>\n\
-         <text x=\"4\" y=\"36\">{}</text>\n",
+         {}",
         WIDTH + 20,
-        agreement_words(lanes)
+        agreement(lanes)
     );
     for (at, lane) in lanes.iter().enumerate() {
         let y = TOP + at as i64 * LANE;
@@ -243,9 +244,7 @@ mod tests {
         assert!(dark[0].starts_with("<rect x=\"190.00\"") && dark[0].contains("width=\"81.00\""), "{}", dark[0]);
         assert!(dark[1].starts_with("<rect x=\"514.00\"") && dark[1].contains("width=\"162.00\""), "{}", dark[1]);
         assert_eq!(page.lines().filter(|line| line.contains("#4a90d9")).count(), 2);
-        assert!(
-            page.contains("1 of 2 preemptions are within a gap that the thread saw, which is at most 0.0 us longer")
-        );
+        assert!(page.contains("data-preemptions=\"2\" data-within=\"1\" data-longer-ns=\"0\""), "{page}");
         assert!(page.contains(">a&lt;b on CPU 1<") && page.ends_with("</svg>\n"), "{page}");
     }
 }

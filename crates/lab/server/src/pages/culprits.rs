@@ -208,7 +208,10 @@ mod tests {
         let spikes = std::array::from_fn(|part| if part < TREND_PARTS / 2 { 1 } else { 4 });
         trends.spikes.insert("irqs-off".into(), spikes);
         let shown = content(&[row("irqs-off", "a", 4, Some(90))], &trends, 7, "--store lab").into_string();
-        assert!(shown.contains("interrupts masked by a task") && shown.contains("(<bdi>irqs-off</bdi>)"), "{shown}");
+        assert!(
+            shown.contains(advice(&Culprit::IrqsOff).unwrap().title) && shown.contains("(<bdi>irqs-off</bdi>)"),
+            "{shown}"
+        );
         assert!(shown.contains("<summary>Fix</summary>") && shown.contains("1.2 → 4"), "{shown}");
         assert_eq!(shown.matches("<rect x=").count(), TREND_PARTS - 1, "a part without a measurement has no bar");
     }

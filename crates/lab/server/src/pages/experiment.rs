@@ -114,7 +114,7 @@ fn content(series: &ExperimentSeries, rounds: &[Round]) -> Markup {
             @if let Some(result) = result { " " bdi { (series.proof().unwrap_or(&result.sentence)) } }
         }
         @if let (Some(result), Some(worst)) = (result, worst) {
-            @if worst.metric != result.primary.metric { p { "The figure chosen beforehand: " bdi { (result.primary.sentence) } } }
+            @if worst.metric != result.primary.metric { p data-note="primary-figure" { "The figure chosen beforehand: " bdi { (result.primary.sentence) } } }
         }
         (cautions(series))
         h2 { "A and B" }

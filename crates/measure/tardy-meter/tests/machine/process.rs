@@ -136,13 +136,13 @@ impl Finished {
             .collect()
     }
 
-    /// Texts of problems with at least this severity, with their fixes.
+    /// Problems with at least this severity: the code in brackets, the text and the fix.
     pub fn problems(&self, least: Severity) -> Vec<String> {
         self.messages
             .iter()
             .filter_map(|message| match message {
                 Message::Problem(problem) if problem.severity >= least => {
-                    Some(format!("{} -> {}", problem.text, problem.fix))
+                    Some(format!("[{}] {} -> {}", problem.code, problem.text, problem.fix))
                 }
                 _ => None,
             })

@@ -242,12 +242,11 @@ mod tests {
             ("trace", "controls", "-1", ", 0 or more"),
         ] {
             let text = format!("[{section}]\n{key} = {refused}\n");
-            assert_eq!(problems(&text), [format!("{key}: `{refused}` must be a whole number{bounds}")]);
+            let [problem] = &problems(&text)[..] else { panic!("{key}: {:?}", problems(&text)) };
+            assert!(problem.starts_with(&format!("{key}: `{refused}` ")) && problem.ends_with(bounds), "{problem}");
         }
-        assert_eq!(
-            problems("[trace]\nsources = [\"hwlat\",\n\"smi\"]"),
-            ["sources: `smi` is not one of timerlat, osnoise, hwlat"]
-        );
+        let [problem] = &problems("[trace]\nsources = [\"hwlat\",\n\"smi\"]")[..] else { panic!("one is wrong") };
+        assert!(problem.starts_with("sources: `smi` ") && problem.ends_with(" timerlat, osnoise, hwlat"), "{problem}");
     }
 
     #[test]

@@ -148,6 +148,7 @@ pub fn with_threads(request: &MethodRequest) -> Result<MethodRequest, Contradict
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fixtures::assert_sentence;
 
     const FILE: &str = r#"
         [[thread]]
@@ -167,10 +168,7 @@ mod tests {
     fn threads_are_periodic_or_always_busy() {
         let threads = threads(FILE).unwrap();
         let words: Vec<String> = threads.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            words,
-            ["control on CPU 0, fifo 20, 1000 us of every 5000 us", "logger on CPU 0, other, always busy"]
-        );
+        assert_sentence!("described-threads", words.join("\n"));
     }
 
     #[test]
@@ -206,10 +204,10 @@ mod tests {
         let request = |options: &str| MethodRequest::parse(&format!("map:file={}{options}", path.display())).unwrap();
         assert_eq!(with_threads(&request("")).unwrap().threads().len(), 2);
         assert_eq!(with_threads(&request(",gap_ns=5000")).unwrap().threads().len(), 2);
-        assert!(with_threads(&request(",work=10")).unwrap_err().why.contains("leave out work="));
+        assert!(with_threads(&request(",work=10")).unwrap_err().why.contains("work="));
         std::fs::write(&path, " ".repeat(1 << 17)).unwrap();
         assert!(with_threads(&request("")).unwrap_err().why.contains("longer than"));
         std::fs::remove_file(&path).unwrap();
-        assert!(with_threads(&request("")).unwrap_err().why.contains("failed to read the threads of"));
+        assert!(with_threads(&request("")).unwrap_err().why.contains("threads.toml"));
     }
 }

@@ -131,7 +131,7 @@ mod tests {
             changed,
             ["  { seed = 1, samples = 1000, p50_ns = 3577, p99_ns = 4890, p99_9_ns = 8511, max_ns = 8512 },"]
         );
-        assert!(old.starts_with("# Expected results in virtual time"));
+        assert!(old.starts_with("# ") && old.lines().next().unwrap().contains("virtual time"));
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         let sound = to_text(&baseline("6.1", 8012));
         let wrong = |old: &str, new: &str| parse(&sound.replacen(old, new, 1)).unwrap_err();
         assert!(wrong("baseline_version = 1", "baseline_version = 2").contains("newer"));
-        assert!(wrong("virtual_time = true", "virtual_time = false").contains("virtual time only"));
+        assert!(wrong("virtual_time = true", "virtual_time = false").contains("virtual time"));
         assert!(wrong("tolerance_percent = 2.5", "tolerance_percent = nan").contains("0 to 1000"));
         assert!(wrong("idle_tolerance_ns = 20", "idle_tolerance_ns = -1").contains("0 or more"));
         assert!(wrong("seed = 2", "seed = 1").contains("twice"));

@@ -102,7 +102,7 @@ fn a_crowd_of_faults_and_mappings_costs_what_its_length_does() {
     let processes = json!([{"pid": 7, "program": NAME, "mappings": mappings}]);
     let place = place(&description(&[("processes", processes)]), &pages.finish());
     let text = audited(&place);
-    assert!(text.contains("faults on memory") && text.contains("more than an audit keeps"), "{text:.2000}");
+    assert!(text.contains("[page-fault]") && text.contains("more than an audit keeps"), "{text:.2000}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_crowd_of_threads_files_and_calls_costs_what_its_length_does() {
         ("events_absent", vec![NAME; 1000].into()),
     ];
     let text = audited(&place(&description(&parts), &pages.finish()));
-    assert!(text.contains("uses files or terminals"), "{text:.2000}");
+    assert!(text.contains("[blocking-io]"), "{text:.2000}");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn what_is_no_file_in_the_place_of_a_recording_is_refused_at_once() {
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
             make();
             let text = audited(&place);
-            assert!(text.contains("failed to read an audit"), "{text}");
+            assert!(text.contains("`tardy audit`"), "another archive is asked for: {text}");
         }
         let _ = fs::remove_file(&path);
         fs::write(&path, &sound).unwrap();

@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn a_failure_comes_with_its_last_words() {
-        let (ended, _) = ran("echo one; echo no card in the writer >&2; exit 7");
-        let why = ended.unwrap_err().to_string();
-        assert!(why.contains("deploy command failed (exit status 7): one | no card in the writer"), "{why}");
+        let (ended, _) = ran("echo one; echo two >&2; exit 7");
+        let Err(HookError::Failed { hook, exit, last_output }) = ended else { panic!("{ended:?}") };
+        assert_eq!((hook.as_str(), exit, last_output.as_str()), ("deploy", Some(Exit::Code(7)), "one | two"));
     }
 
     #[test]

@@ -255,8 +255,8 @@ mod tests {
             assert_eq!(section.list("e", problems).unwrap(), []);
         });
         assert_eq!(reported.len(), 5, "{reported:?}");
-        assert!(reported[0].starts_with("1: a is either true or false"), "{reported:?}");
-        assert!(reported[1].starts_with("2: b is a list, not text"), "{reported:?}");
+        assert!(reported[0].starts_with("1: a ") && reported[0].contains("true or false"), "{reported:?}");
+        assert!(reported[1].starts_with("2: b ") && reported[1].contains("list"), "{reported:?}");
         assert!(reported[2].contains("write [c]"), "{reported:?}");
     }
 

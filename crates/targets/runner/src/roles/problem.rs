@@ -49,7 +49,7 @@ mod tests {
             RoleProblem::NotStarted { role, target: target.clone(), why: Some("no port".into()) },
             RoleProblem::EndedEarly { role, target, why: None },
         ];
-        assert!(kinds[0].to_string().ends_with("the stimulus machine (pc) failed: no port"), "{}", kinds[0]);
-        assert!(kinds[1].to_string().ends_with("and this one with it"), "{}", kinds[1]);
+        assert!(kinds.iter().all(|kind| kind.to_string().contains("stimulus machine (pc)")), "{kinds:?}");
+        assert!(kinds[0].to_string().ends_with(": no port"), "{}", kinds[0]);
     }
 }

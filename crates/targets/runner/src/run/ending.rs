@@ -177,7 +177,7 @@ mod tests {
             Facts { cut: true, exit: Some(Exit::Signal(9)), phase: Some(RunPhase::Measure), ..Facts::default() };
         let (state, why) = state_of(&facts);
         assert_eq!(state, RunState::Failed);
-        assert!(why.is_some_and(|why| why.code == "run.line-cut" && why.text.contains("cut in phase measure")));
+        assert!(why.is_some_and(|why| why.code == "run.line-cut" && why.text.contains("phase measure")));
         assert_eq!(state_of(&Facts { cut: true, ..ended(Ending::Complete) }).0, RunState::Complete);
     }
 

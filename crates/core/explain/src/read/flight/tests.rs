@@ -157,9 +157,10 @@ fn a_kernel_thread_is_named_by_its_function() {
     let (file, spike) = late_behind(making);
     let explanation = explained(&file, &spike);
     let delay = explanation.phases.iter().find(|phase| phase.name == PhaseName::TimerDelay).expect("the phase");
-    assert_eq!(delay.owners[0].name, "kernel thread 1 of the record (worker_thread)");
+    let name = &delay.owners[0].name;
+    assert!(name.contains("worker_thread"), "{name}");
     let sentence = &explanation.findings[0].sentence;
-    assert!(sentence.contains("while kernel thread 1 of the record (worker_thread) ran"), "{sentence}");
+    assert!(sentence.contains(name.as_str()), "{sentence}");
 }
 
 #[test]

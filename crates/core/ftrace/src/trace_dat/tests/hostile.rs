@@ -32,11 +32,8 @@ fn a_list_of_options_that_comes_after_itself_is_read_once() {
     assert_eq!(bytes[27..35], FIRST.to_le_bytes()[..], "the offset of the first list");
     let trace = TraceFile::parse(&bytes);
     assert_eq!(trace.buffers.len(), 100);
-    let gaps: Vec<String> = trace.gaps.iter().map(Gap::to_string).collect();
-    assert_eq!(
-        gaps,
-        ["an offset to add to the timestamps is not supported", "options: one list of them comes after itself",]
-    );
+    let [Gap::Unsupported { .. }, Gap::Corrupt { part, .. }] = &trace.gaps[..] else { panic!("{:?}", trace.gaps) };
+    assert_eq!(part, "options");
 }
 
 #[test]
@@ -58,7 +55,7 @@ fn lists_of_options_that_lie_in_each_other_are_read_up_to_a_limit() {
     let cut_short = trace.gaps.iter().filter(|gap| gap.to_string() == "buffer option: cut short").count();
     let kept = trace.buffers.len() + cut_short;
     assert!((1..200).contains(&kept), "{kept} options of {body} bytes");
-    assert!(trace.gaps.iter().any(|gap| gap.to_string() == "section 0: longer than any file needs"));
+    assert!(trace.gaps.iter().any(|gap| matches!(gap, Gap::Corrupt { part, .. } if part == "section 0")));
 }
 
 /// Many CPUs whose pages are the whole file.
@@ -78,7 +75,7 @@ fn pages_of_many_cpus_that_are_the_same_bytes_are_read_once() {
     let trace = TraceFile::parse(&bytes);
     let pages: usize = trace.buffers[0].cpus.iter().map(|cpu| cpu.pages.len()).sum();
     assert!(pages <= bytes.len(), "{pages} bytes of pages in a file of {}", bytes.len());
-    assert!(trace.gaps.iter().any(|gap| gap.to_string().contains("more data than a file of this size can hold")));
+    assert!(trace.gaps.iter().any(|gap| matches!(gap, Gap::Corrupt { .. })), "{:?}", trace.gaps);
 }
 
 #[cfg(feature = "zlib")]
@@ -128,7 +125,7 @@ fn of_a_file_larger_than_memory_no_more_is_kept_than_a_limit() {
     let file = Zeros { head, size };
     let trace = TraceFile::parse(Source::Reader(&file));
     assert_eq!(trace.gaps.len(), 2, "{:?}", trace.gaps);
-    assert!(trace.gaps.iter().all(|gap| gap.to_string().contains("more than is kept in memory")));
+    assert!(trace.gaps.iter().all(|gap| matches!(gap, Gap::Corrupt { .. })));
     let trace = TraceFile::parse_window(Source::Reader(&file), 5, 10);
     assert_eq!((trace.gaps.as_slice(), trace.merged().count()), (&[][..], 0));
 }

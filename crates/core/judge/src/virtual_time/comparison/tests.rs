@@ -2,6 +2,7 @@
 
 use super::super::example::{Example, runs};
 use super::*;
+use fixtures::assert_sentence;
 
 /// Runs of one kernel whose samples are longer by `longer_ns`; no two seeds are alike.
 fn side(kernel: &str, longer_ns: i64, seeds: std::ops::RangeInclusive<u64>) -> Vec<Example> {
@@ -20,10 +21,10 @@ fn compared(a: &[Example], b: &[Example]) -> VirtualComparison {
 fn the_same_twice_is_identical() {
     let comparison = compared(&side("old", 0, 1..=4), &side("old", 0, 1..=4));
     assert!(comparison.same_system && comparison.defect.is_none() && comparison.identical == 4);
-    assert_eq!(comparison.sentences, ["Identical: every sample of 4 seeds in virtual time (one system)."]);
+    assert_sentence!("virtual-identical", comparison.sentences.join("\n"));
     let other = compared(&side("old", 0, 1..=4), &side("new", 0, 1..=4));
     assert!(!other.same_system && other.identical == 4);
-    assert!(other.sentences[0].contains("two systems that behave as one"));
+    assert_sentence!("virtual-alike", other.sentences[0]);
 }
 
 #[test]
@@ -44,15 +45,12 @@ fn two_systems_are_compared_by_all_their_seeds() {
     let comparison = compared(&side("old", 0, 1..=16), &side("new", 400, 1..=16));
     let p99 = comparison.figures.iter().find(|figure| figure.name == crate::figure_name::FigureName::P99).unwrap();
     assert_eq!((p99.shift.least_ns, p99.shift.most_ns, p99.longer_in, p99.differs), (400, 400, 16, true));
-    assert!(
-        comparison.sentences.iter().any(|said| said.contains("p99 is 400 ns longer in virtual time")),
-        "{comparison:?}"
-    );
+    assert_sentence!("virtual-longer", comparison.sentences.join("\n"));
     let mixed = |seed: u64| if seed.is_multiple_of(2) { 50 } else { -50 };
     let scattered: Vec<Example> = (1..=16).flat_map(|seed| side("new", mixed(seed), seed..=seed)).collect();
     let comparison = compared(&side("old", 0, 1..=16), &scattered);
     assert!(comparison.figures.iter().all(|figure| !figure.differs), "{:?}", comparison.figures);
-    assert!(comparison.sentences[0].contains("to rule out chance"), "{:?}", comparison.sentences);
+    assert_sentence!("virtual-by-chance", comparison.sentences[0]);
 }
 
 #[test]
@@ -88,13 +86,7 @@ fn a_cause_is_compared_with_its_function_and_its_seeds() {
     b[3] = side("new", 9, 4..=4).remove(0).explained("timers", &["run_timer_softirq"], 40_000);
     let comparison = compared(&a, &b);
     let said: Vec<&str> = comparison.causes.iter().map(|shift| shift.sentence.as_str()).collect();
-    assert_eq!(
-        said,
-        [
-            "slab-shrink holds the CPU up to 412.0 µs longer, in `__dentry_kill`, called by `shrink_dentry_list`; 15 of 16 seeds",
-            "only in B: timers holds the CPU up to 40.0 µs, in `run_timer_softirq`; 1 of 16 seeds"
-        ]
-    );
+    assert_sentence!("virtual-causes", said.join("\n"));
     let without = compared(&side("old", 0, 1..=2), &side("new", 9, 1..=2));
     assert!(
         without.cautions.iter().any(|caution| caution.text.contains("explained in 0 of 2")),

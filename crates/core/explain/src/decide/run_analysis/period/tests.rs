@@ -52,7 +52,7 @@ fn a_known_period_needs_few_instants_and_the_longest_that_fits_is_reported() {
     let instants = periodic(&mut dice, 8, 100, 4 * SECOND, 2 * MILLISECOND);
     let found = period(rhythm(&instants, 1_000_000, Some(250)));
     assert_eq!(found.period_ns, 4 * SECOND, "{found:?}");
-    assert_eq!(found.known_as, "the lockup watchdog");
+    assert!(found.known_as.contains("watchdog"), "{found:?}");
     assert!((5..=8).contains(&found.times), "{found:?}");
     let distance = (found.phase_ns - (77 * SECOND + 123_456_789) % (4 * SECOND)).abs();
     assert!(distance <= 2 * MILLISECOND, "{distance}");
