@@ -87,7 +87,7 @@ e2e-methods: build ## measure with every method in machines with its devices, pr
 	$(MAKE) --no-print-directory $(METERS)-arm64
 	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test e2e methods:: -- --ignored --nocapture --test-threads=1
 
-e2e-tune: build ## plant three bad settings in a virtual machine, let tardy tune find them among twenty, kill it ten times (an hour)
+e2e-tune: build ## plant three bad settings in a virtual machine, let tardy tune find them among twenty, kill it ten times (half an hour)
 	packaging/install-dependencies --e2e
 	TARDY_METER=$(CURDIR)/$(METER) crates/tardy/tests/tuned/check $(E2E_TUNE)
 

@@ -21,6 +21,7 @@ figure { margin: 0; overflow-x: auto; } svg.plot { display: block; width: 100%; 
 pub fn render(title: &str, answer: &str, figure: &str, unit: Unit, steps: &[Step]) -> String {
     let figures = drawings::figures(steps, figure, unit);
     let shares = drawings::shares(steps);
+    let single = steps.len() == 1;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -36,11 +37,11 @@ pub fn render(title: &str, answer: &str, figure: &str, unit: Unit, steps: &[Step
                     h1 { (title) }
                     pre { (answer) }
                     @if let Some(drawing) = figures {
-                        h2 { "Each step" }
+                        h2 { (if single { "Each run" } else { "Each step" }) }
                         figure { (PreEscaped(drawing.inline())) }
                     }
                     @if let Some(drawing) = shares {
-                        h2 { "Latency before and after" }
+                        h2 { (if single { "Latency" } else { "Latency before and after" }) }
                         figure { (PreEscaped(drawing.inline())) }
                     }
                 }

@@ -32,6 +32,14 @@ pub const RULES: &[Rule] = &[
         look: stacks,
     },
     Rule {
+        id: "tracing.printed-events",
+        title: "the kernel prints each recorded event",
+        reason: "each event is formatted and logged where it occurs, with interrupts masked",
+        source: "The kernel's command-line parameters: tp_printk",
+        severity: Severity::Warning,
+        look: printed_events,
+    },
+    Rule {
         id: "tracing.unavailable",
         title: "the kernel cannot trace",
         reason: "a late wake-up can be measured but not explained",
@@ -78,6 +86,13 @@ fn stacks(machine: &Machine) -> Look {
     let path = "/proc/sys/kernel/stack_tracer_enabled";
     sign_if(machine.number(path)?.is_some_and(|value| value != 0), || {
         Sign::new("kernel.stack_tracer_enabled is 1").write(path, "0")
+    })
+}
+
+fn printed_events(machine: &Machine) -> Look {
+    let path = "/proc/sys/kernel/tracepoint_printk";
+    sign_if(machine.number(path)?.is_some_and(|value| value != 0), || {
+        Sign::new("kernel.tracepoint_printk is 1").write(path, "0")
     })
 }
 

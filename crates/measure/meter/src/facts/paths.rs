@@ -19,6 +19,7 @@ const PLAIN: &[&str] = &[
     "/proc/sys/kernel/sched_schedstats",
     "/proc/sys/kernel/stack_tracer_enabled",
     "/proc/sys/kernel/timer_migration",
+    "/proc/sys/kernel/tracepoint_printk",
     "/proc/sys/kernel/watchdog",
     "/proc/sys/kernel/watchdog_cpumask",
     "/proc/sys/vm/compact_unevictable_allowed",

@@ -67,13 +67,11 @@ pub fn lay_out(directory: &Path, journal: &Journal, mut page: Page) -> Page {
     if !matches!(journal.rounds.state, RoundsState::Complete) {
         page.line(&format!("  tardy tune --resume {shown}"));
     }
-    page.record(
-        0,
-        &format!(
-            "Archives, tune.html, tune.json and files to install are in {shown} (--coin-seed {}).",
-            journal.rounds.seed
-        ),
-    );
+    let files = match files::members(journal).is_empty() {
+        true => "Archives, tune.html and tune.json",
+        false => "Archives, tune.html, tune.json and files to install",
+    };
+    page.record(0, &format!("{files} are in {shown} (--coin-seed {}).", journal.rounds.seed));
     page
 }
 
@@ -85,22 +83,19 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
     };
     let unit = journal.question.goal.unit();
     let all = journal.question.candidates.len();
+    let effort = effort(journal, result.runs);
     page.heading(&match (result.members.len(), tuned.before, tuned.after) {
         (0, ..) if result.state == TuneState::Decided => {
-            format!(
-                "No setting lowers {goal} by {} or more: {all} tried in {} runs.",
-                percent(result.least),
-                result.runs
-            )
+            let figure = tuned.before.map_or(String::new(), |before| format!(" ({})", unit.amount(before)));
+            format!("No setting lowers {goal}{figure} by {} or more: {all} tried ({effort}).", percent(result.least))
         }
-        (0, ..) => format!("No setting is shown to lower {goal} yet: {all} tried in {} runs.", result.runs),
+        (0, ..) => format!("No setting is shown to lower {goal} yet: {all} tried ({effort})."),
         (number, Some(before), Some(after)) => format!(
-            "{goal}: {} before, {} with {number} of {all} settings ({} runs)",
+            "{goal}: {} before, {} with {number} of {all} settings ({effort})",
             unit.amount(before),
             unit.amount(after),
-            result.runs
         ),
-        (number, ..) => format!("{number} of {all} settings lower {goal} ({} runs)", result.runs),
+        (number, ..) => format!("{number} of {all} settings lower {goal} ({effort})"),
     });
     if !result.members.is_empty() {
         let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
@@ -157,6 +152,18 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
         };
         let effect = one.effect.map_or(String::new(), |effect| format!(" (about {effect:.2} x without it)"));
         page.wrapped("not decided  ", &format!("{}{effect}: {more}.", name(one.candidate)));
+    }
+}
+
+/// The number of runs of the complete rounds, and the time that all runs took.
+fn effort(journal: &Journal, runs: u32) -> String {
+    let took_ns: u64 = journal.question.measured.values().map(|run| run.took_ns).fold(0, u64::saturating_add);
+    let number = counted(runs.into(), "run");
+    // Series of older versions have no times. In virtual time a repeated series prints the same page.
+    match took_ns {
+        0 => number,
+        _ if journal.virtual_time => number,
+        ns => format!("{number}, {}", duration(i64::try_from(ns).unwrap_or(i64::MAX))),
     }
 }
 

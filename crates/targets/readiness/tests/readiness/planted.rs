@@ -230,6 +230,7 @@ const PLANTED: &[Planted] = &[
     bad_one("tracing.tracer", |facts| set(facts, "/sys/kernel/tracing/current_tracer", "function")),
     bad_one("tracing.events", |facts| set(facts, "/sys/kernel/tracing/events/enable", "X")),
     bad_one("tracing.stacks", |facts| sysctl(facts, "kernel.stack_tracer_enabled", "1")),
+    bad_one("tracing.printed-events", |facts| sysctl(facts, "kernel.tracepoint_printk", "1")),
     notice("tracing.unavailable", |facts| set(facts, "/proc/filesystems", "nodev\tproc")),
     notice("tracing.features", |facts| leave_out(facts, "TRACER_SNAPSHOT")),
     bad_one("limits.real-time-priority", |facts| status(facts, "0000000000000000", NO_LIMITS)),
