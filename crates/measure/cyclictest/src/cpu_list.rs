@@ -6,7 +6,7 @@ pub enum CpuListError {
     #[error("{0:?} is not a CPU list; write it like 0-3,5 or !0 or all")]
     Malformed(String),
     #[error(
-        "CPU {part} does not exist or is not allowed; choose among {} (offline CPUs, taskset and cpusets limit them)",
+        "CPU {part} does not exist or is not allowed; choose among {} (a cpuset or an offline CPU limits them)",
         listed(allowed)
     )]
     Absent { part: String, allowed: Vec<u32> },

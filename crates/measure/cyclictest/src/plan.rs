@@ -4,19 +4,19 @@ use super::cpu_list;
 use super::error::Error;
 use super::request::{Affinity, Mode, PolicyName, Request, Threads};
 use super::thread::Job;
+use meter::kernel::scheduling::ProcessCpus;
 use rustix::thread::ClockId;
 
 const THREADS_MAX: u32 = 10_000;
 
-/// The threads, in order. `allowed` are the CPUs this process may use; `traced` is whether a snapshotter must recognise
-/// them.
+/// The threads, in order; `traced` is whether a snapshotter must recognise them.
 ///
 /// # Errors
 /// CPUs that do not exist, priorities and intervals out of range.
-pub fn jobs(request: &Request, allowed: &[u32], traced: bool) -> Result<Vec<Job>, Error> {
+pub fn jobs(request: &Request, cpus: &ProcessCpus, traced: bool) -> Result<Vec<Job>, Error> {
     let chosen = match &request.affinity {
-        Affinity::List(text) => cpu_list::parse(text, allowed).map_err(Error::Affinity)?,
-        _ => allowed.to_vec(),
+        Affinity::List(text) => cpu_list::parse(text, &cpus.bindable).map_err(Error::Affinity)?,
+        _ => cpus.mask.clone(),
     };
     let count = match request.threads {
         Threads::OnePerCpu => (chosen.len() as u32).min(THREADS_MAX),
@@ -61,7 +61,7 @@ mod tests {
     fn of(change: impl FnOnce(&mut Request)) -> Result<Vec<Job>, Error> {
         let mut request = Request::default();
         change(&mut request);
-        jobs(&request, &[0, 2, 3], false)
+        jobs(&request, &ProcessCpus { mask: vec![0, 2, 3], bindable: vec![0, 2, 3] }, false)
     }
 
     #[test]

@@ -14,8 +14,9 @@ use super::status_file::{self, StatusFile};
 use super::thread::{Job, Shared};
 use super::tracing::{self, KeptTrace, Tracing};
 use super::{cpu_list, getopt, help, histogram_text, idle_state, plan, results, smi, threads};
+use meter::kernel::scheduling::{self, ProcessCpus};
 use meter::kernel::sleep::posix_timer;
-use meter::kernel::{clock, memory, scheduling, signals};
+use meter::kernel::{clock, memory, signals};
 use std::fmt::Write;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -105,8 +106,8 @@ fn test(request: &Request, command: &str) -> Result<i32, Error> {
         return Err(Error::NoSmiCounter);
     }
     request.notes.iter().for_each(|note| warn(note));
-    let allowed = scheduling::allowed_cpus(0).map_err(Error::AllowedCpus)?;
-    let jobs = plan::jobs(request, &allowed, tracing::wanted(request).is_some())?;
+    let cpus = ProcessCpus::read().map_err(Error::AllowedCpus)?;
+    let jobs = plan::jobs(request, &cpus, tracing::wanted(request).is_some())?;
     if request.priority == 0 && matches!(request.policy, PolicyName::Fifo | PolicyName::Rr) {
         eprintln!("defaulting realtime priority to {}", jobs[0].priority);
     }
@@ -117,21 +118,22 @@ fn test(request: &Request, command: &str) -> Result<i32, Error> {
     let signals =
         signals::block_and_receive_also(&[libc::SIGUSR1, libc::SIGUSR2], &[posix_timer::signal(), libc::SIGALRM])
             .map_err(Error::Signals)?;
-    let outcome = measure(request, jobs, &allowed, &signals, places.fifo.take())?;
+    let outcome = measure(request, jobs, &cpus, &signals, places.fifo.take())?;
     Ok(write_results(request, command, places, outcome, &signals))
 }
 
 fn measure(
     request: &Request,
     jobs: Vec<Job>,
-    allowed: &[u32],
+    cpus: &ProcessCpus,
     signals: &OwnedFd,
     fifo: Option<StatusFifo>,
 ) -> Result<Outcome, Error> {
     let main_cpus = match &request.main_affinity {
-        Some(list) => cpu_list::parse(list, allowed).map_err(Error::MainAffinity)?,
+        Some(list) => cpu_list::parse(list, &cpus.bindable).map_err(Error::MainAffinity)?,
         None => Vec::new(),
     };
+    let allowed = &cpus.mask;
     let status_file = StatusFile::make();
     let mut changes = Changes::default();
     if let Some(deepest) = request.deepest_idle_state {

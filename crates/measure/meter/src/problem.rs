@@ -60,10 +60,18 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.cpus-not-allowed",
         meaning = "CPUs to measure are offline, or this process may not use them.",
-        fix = "choose among {allowed:?} (offline CPUs, taskset and cpusets limit them)",
-        documented_fix = "choose among the CPUs that are online and allowed (taskset and cpusets limit them)"
+        fix = "choose among {allowed:?} (a cpuset or an offline CPU limits them)",
+        documented_fix = "choose among the CPUs that are online and in the cpuset of the meter"
     )]
     Cpus { refused: Vec<u32>, allowed: Vec<u32> },
+    #[error("this run does not measure isolated CPUs: {cpus}")]
+    #[problem(
+        code = "meter.isolated-not-measured",
+        meaning = "The kernel keeps isolated CPUs from every process that does not name them, so a run without `--cpus` measures the others.",
+        fix = "measure them: `--cpus {cpus}`",
+        documented_fix = "measure them: `--cpus` with their numbers"
+    )]
+    IsolatedUnmeasured { cpus: String },
     #[error("failed to read the allowed CPUs: {0}")]
     #[problem(code = "meter.cpus-unknown", meaning = "The kernel did not say which CPUs the meter may use.", fix = "")]
     AllowedCpus(io::Error),

@@ -244,7 +244,7 @@ mod tests {
         assert!(dark[0].starts_with("<rect x=\"190.00\"") && dark[0].contains("width=\"81.00\""), "{}", dark[0]);
         assert!(dark[1].starts_with("<rect x=\"514.00\"") && dark[1].contains("width=\"162.00\""), "{}", dark[1]);
         assert_eq!(page.lines().filter(|line| line.contains("#4a90d9")).count(), 2);
-        assert!(page.contains("data-preemptions=\"2\" data-within=\"1\" data-longer-ns=\"0\""), "{page}");
+        assert!(page.contains("data-preemptions=\"2\" data-within=\"1\" data-longer-ns=\"20\""), "{page}");
         assert!(page.contains(">a&lt;b on CPU 1<") && page.ends_with("</svg>\n"), "{page}");
     }
 }

@@ -120,6 +120,30 @@ pub fn allowed_cpus(tid: i32) -> io::Result<Vec<u32>> {
     Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
+/// CPUs of this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessCpus {
+    /// CPUs on which its threads run unless they are bound.
+    pub mask: Vec<u32>,
+    /// CPUs to which it may bind a thread: also the isolated ones, which the kernel keeps out of every mask (`isolcpus=`).
+    pub bindable: Vec<u32>,
+}
+
+impl ProcessCpus {
+    /// # Errors
+    /// If the kernel does not show the mask.
+    pub fn read() -> io::Result<Self> {
+        let mask = allowed_cpus(0)?;
+        // The kernel leaves out CPUs that are offline or outside of the cpuset. The mask of another thread stays as it is.
+        let widest = std::thread::spawn(|| {
+            bind(&(0..rustix::thread::CpuSet::MAX_CPU as u32).collect::<Vec<_>>())?;
+            allowed_cpus(0)
+        });
+        let bindable = widest.join().map_err(|_| io::Error::other("a thread ended early"))?;
+        Ok(Self { bindable: bindable.unwrap_or_else(|_| mask.clone()), mask })
+    }
+}
+
 /// Whether a CPU is there and online. The kernel has no file for one that cannot go offline.
 pub fn is_online(cpu: u32) -> bool {
     let directory = std::path::PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"));
@@ -159,6 +183,18 @@ pub fn timer_slack_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_mask_leaves_every_cpu_to_be_bound_to() {
+        let cpus = std::thread::spawn(|| {
+            let before = ProcessCpus::read().unwrap();
+            bind(&before.bindable[..1]).unwrap();
+            (before, ProcessCpus::read().unwrap())
+        });
+        let (before, narrow) = cpus.join().unwrap();
+        assert_eq!((narrow.mask.len(), &narrow.bindable), (1, &before.bindable));
+        assert!(before.mask.iter().all(|cpu| before.bindable.contains(cpu)), "{before:?}");
+    }
 
     #[test]
     fn the_kernel_reads_back_what_was_set() {

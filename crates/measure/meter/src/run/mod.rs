@@ -8,7 +8,8 @@ mod machine;
 
 use crate::block_path::BlockPathRecording;
 use crate::journal::{Header, Journal, journal_directory, restore};
-use crate::kernel::{clock, scheduling, signals};
+use crate::kernel::scheduling::{self, ProcessCpus};
+use crate::kernel::{clock, signals};
 use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Lines, Link};
@@ -17,13 +18,14 @@ use crate::methods::{self, RunContext};
 use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
-use crate::session::plan::Plan;
+use crate::session::plan::{Plan, isolated_unmeasured};
 use crate::session::source::SampleSource;
 use crate::session::{HeldSettings, LoadStart, Loads, Session, SessionResources};
 use crate::trace::arming::Armed;
 use crate::trace::capturing::{Capturing, Place, Spikes};
 use crate::watch;
 use crate::watch::start::HeldCommand;
+use archive::load::cpu_list;
 use archive::message::{Ending, Message, RunPhase, Severity};
 use archive::settings::{RunSettings, SnapshotMode};
 use archive::watched::WatchSettings;
@@ -156,9 +158,14 @@ fn stages<W: Write>(
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
-    let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
-    let plan = Plan::of(settings, &allowed)?;
+    let cpus = ProcessCpus::read().map_err(MeterProblem::AllowedCpus)?;
+    let plan = Plan::of(settings, &cpus)?;
     load::check(&settings.loads)?;
+    let isolated = std::fs::read_to_string("/sys/devices/system/cpu/isolated").ok();
+    let isolated = isolated.and_then(|text| cpu_list(text.trim())).unwrap_or_default();
+    if let Some(cpus) = isolated_unmeasured(settings, &cpus, &isolated) {
+        lines.link.problem(Severity::Notice, &MeterProblem::IsolatedUnmeasured { cpus });
+    }
     let journals = journal_directory();
     repair(&mut lines.link, &journals);
     if settings.watch.is_none() && !settings.degrade {

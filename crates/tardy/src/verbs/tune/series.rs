@@ -147,7 +147,12 @@ fn measure(
     if archive == BASELINE && directory.exists() {
         std::fs::remove_dir_all(&directory)?;
     }
-    let run = series.measuring.run(&target, settings, &directory)?;
+    let run = match series.measuring.run(&target, settings, &directory) {
+        Ok(run) => run,
+        // The request is sound, since a run has succeeded: a boot that fails costs its round, and several in a row end the series.
+        Err(why) if !series.journal.question.measured.is_empty() => return Ok(Err(format!("{why:#}"))),
+        Err(why) => return Err(why),
+    };
     let account = Account::of(run, ExplanationSource::Traces);
     let summary = account.summary();
     let journal = &mut series.journal;
