@@ -1,6 +1,6 @@
 //! An ordinary task keeps the CPU although the measuring thread is runnable: a section that cannot be preempted.
 
-use super::about::{About, Proof, Unrecorded, SWITCHED};
+use super::about::{About, Proof, SWITCHED, Unrecorded};
 use crate::read::event::{Event, EventKind};
 use crate::recognise::case::{Case, Claim, held};
 use crate::recognise::evidence::in_kernel::Signs;

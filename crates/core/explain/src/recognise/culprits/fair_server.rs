@@ -1,6 +1,6 @@
 //! The scheduler gave ordinary tasks their share although a real-time thread was runnable.
 
-use super::about::{About, Proof, Unrecorded, SWITCHED};
+use super::about::{About, Proof, SWITCHED, Unrecorded};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::passed_over::PassedOver;
 use archive::culprit::{FairShare, ForeignText};

@@ -1,6 +1,6 @@
 //! Other timers expired in the same interrupt.
 
-use super::about::{About, Proof, Unrecorded, EXPIRED};
+use super::about::{About, EXPIRED, Proof, Unrecorded};
 use crate::account::ledger::Piece;
 use crate::read::event::Vector;
 use crate::recognise::case::{Case, Claim, held};
