@@ -50,5 +50,5 @@ fn a_qemu_that_cannot_be_started_is_named() {
     let stage = Stage::with("");
     fs::set_permissions(stage.path("qemu"), fs::Permissions::from_mode(0o644)).unwrap();
     let problem = run_on(&stage, &StopRequests::default()).manifest.unwrap().problem.unwrap();
-    assert!(problem.code == "machine.not-booted" && problem.text.contains("qemu"), "{problem:?}");
+    assert!(problem.code == "run.meter-died" && problem.text.contains("/qemu: "), "{problem:?}");
 }

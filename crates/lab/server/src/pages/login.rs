@@ -5,6 +5,7 @@ use super::layout::{Page, Refresh};
 use crate::guard::{Identity, Peer, cookie, no_cookie};
 use crate::problem::Refusal;
 use crate::site::Site;
+use archive::problem::ProblemKind;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -27,7 +28,9 @@ pub fn page(then: &str, refused: Option<&Refusal>) -> Markup {
     Page { title: "Log in", here: "", identity: &Identity::default(), refresh: Refresh::Never }.around(html! {
         h1 { "Log in" }
         p.lead { "This server shows its runs to holders of a token." }
-        @if let Some(refusal) = unknown { p.validity.invalid role="alert" { strong { (sentence(&refusal.to_string())) } } }
+        @if let Some(refusal) = unknown {
+            p.validity.invalid role="alert" data-problem=(refusal.code()) { strong { (sentence(&refusal.to_string())) } }
+        }
         form.login method="post" action="/login" {
             label for="token" { "Token" }
             input #token name="token" type="password" autocomplete="current-password" required autofocus;
