@@ -78,6 +78,13 @@ const FORMS: [&str; 8] = [
     "typed.pftrace",
     "compact.pftrace",
 ];
+/// Files of `record-vm` for each of these causes, from a machine of arm64.
+const FORMS_ARM64: [&str; 3] = ["arm64.dat", "arm64-version6.dat", "arm64-cat.txt"];
+/// Traces that `rtla timerlat` saved, with events that were named. The thread is its own.
+const OF_TIMERLAT: [&str; 2] = ["hog-timerlat-events.txt", "hog-arm64-timerlat-events.txt"];
+/// The same without such events.
+const WITHOUT_SWITCHES: [&str; 4] =
+    ["hog-timerlat.txt", "hog-timerlat-hist.txt", "hog-arm64-timerlat.txt", "hog-arm64-timerlat-hist.txt"];
 /// Recordings that cannot show their cause: `perf sched record` has neither timers nor signals.
 const NOT_SHOWN: [&str; 2] = ["overrun-perf-sched.data", "stopped-perf-sched.data"];
 
@@ -90,7 +97,16 @@ fn planted() -> Vec<Planted> {
             Planted { name, comm: Some(comm), cause, shows }
         })
     });
-    of_ftrace.into_iter().chain(of_perf).collect()
+    let of_arm64 = CAUSES.iter().flat_map(|(what, comm, cause)| {
+        FORMS_ARM64.map(|form| Planted { name: format!("{what}-{form}"), comm: Some(comm), cause, shows: true })
+    });
+    let of_timerlat = OF_TIMERLAT.map(|name| Planted {
+        name: name.into(),
+        comm: Some("timerlat/1"),
+        cause: "other-rt-task",
+        shows: true,
+    });
+    of_ftrace.into_iter().chain(of_perf).chain(of_arm64).chain(of_timerlat).collect()
 }
 
 /// Two instants closer than this are of one wake-up.
@@ -213,6 +229,14 @@ fn each_recording_names_its_planted_cause() {
         std::fs::write(&path, &text).unwrap();
     }
     assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+}
+
+#[test]
+fn a_trace_of_timerlat_without_switches_is_refused() {
+    for name in WITHOUT_SWITCHES {
+        let refusal = archive(&bytes(&format!("without-switches/{name}")), None).err();
+        assert_eq!(refusal, Some(Refusal::NoSwitches), "{name}");
+    }
 }
 
 /// Appends what is said of the worst wake-up of a recording.
