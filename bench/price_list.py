@@ -415,7 +415,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", default=os.path.join(REPOSITORY, "runs", "price-list"))
     parser.add_argument("--tardy", default=os.path.join(REPOSITORY, "dist", "bin", "tardy"), type=str.split)
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--duration", default="300ms")
     parser.add_argument("--jobs", type=int, default=1, help="machines at a time, each on its own CPU")
     parser.add_argument("--only", help="measure this kernel, like 6.1-rt, and write nothing")

@@ -146,7 +146,7 @@ impl Activity {
 }
 
 /// `None` without a time.
-fn per_second(count: u128, ns: i64) -> Option<u64> {
+pub fn per_second(count: u128, ns: i64) -> Option<u64> {
     let ns = u128::try_from(ns).ok().filter(|ns| *ns > 0)?;
     u64::try_from(count * 1_000_000_000 / ns).ok()
 }

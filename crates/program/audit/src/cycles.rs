@@ -5,7 +5,7 @@
 //! waits has no loop, unless it is a storm: the same few events without a pause, from the settling time on or from its last wait
 //! on, up to the end.
 
-use crate::activity::{Activity, Call, Fault};
+use crate::activity::{Activity, Call, Fault, per_second};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,10 +97,12 @@ fn storm(thread: &Activity, settled_ns: i64, found: Option<Loop>) -> Option<Loop
     }
     let calls = thread.calls.iter().filter(|call| call.start_ns > from_ns).map(Call::count);
     let faults = thread.faults.iter().filter(|fault| fault.at_ns > from_ns).map(Fault::count);
-    let calls = calls.fold(0, u64::saturating_add);
-    let calls = thread.calls_per_second(calls, calls, from_ns, last_ns)?;
-    let faults = thread.traced_per_second(faults.fold(0, u64::saturating_add), from_ns, last_ns).unwrap_or(0);
-    let is_storm = calls.saturating_add(faults) >= STORM_PER_SECOND;
+    let (calls, faults) = (calls.fold(0, u64::saturating_add), faults.fold(0, u64::saturating_add));
+    let calls_seen = thread.calls_per_second(calls, calls, from_ns, last_ns).unwrap_or(0);
+    let faults_seen = thread.traced_per_second(faults, from_ns, last_ns).unwrap_or(0);
+    // A trace that lost all of the time still shows a lower bound.
+    let at_least = per_second(u128::from(calls) + u128::from(faults), storm_ns).unwrap_or(0);
+    let is_storm = calls_seen.saturating_add(faults_seen).max(at_least) >= STORM_PER_SECOND;
     let whole = found.unwrap_or(Loop { start_ns: settled_ns, end_ns: last_ns, cycles: 0, number: NO_CALL });
     is_storm.then_some(Loop { end_ns: last_ns, ..whole })
 }
@@ -158,6 +160,9 @@ mod tests {
         // They came in the twentieth of the time that was recorded.
         thread.unseen_ns.add(last_ns - 1, (last_ns - 50_000_000) / 20 * 19);
         assert_eq!(find(&thread, 50_000_000), Some(storm));
+        let mut thread = Activity { calls: busy(0, 5000), last_ns, ..Activity::new(1, 0) };
+        thread.unseen_ns.add(last_ns - 1, last_ns);
+        assert_eq!(find(&thread, 50_000_000), Some(storm), "none of the time was recorded");
     }
 
     #[test]

@@ -181,8 +181,13 @@ fn a_wake_up_that_trace_cmd_recorded_too_has_the_same_culprit_and_the_same_ledge
         let words = ["watch", "--beside-others", "--limit", "500us", "--out", &ours, "--", &periods, "0", "2000"];
         // Its exit code says that the limit was exceeded, and on a loaded machine that events of other wake-ups were lost.
         tardy(&folder, &meter, &words);
-        let file = recorder.unwrap().finish();
-        explain(&folder, &meter, &[&file.display().to_string(), "--comm", "periods", "--out", &theirs]);
+        let file = recorder.unwrap().finish().display().to_string();
+        let explained_file = tardy(&folder, &meter, &["explain", &file, "--comm", "periods", "--out", &theirs]);
+        // On a busy machine trace-cmd loses most events behind the hog.
+        if explained_file.code != Some(0) {
+            last = explained_file.stderr;
+            continue;
+        }
         let [ours, theirs] = [ours, theirs].map(|archive| explained(&folder, &meter, &archive));
         let by_hog = ours.iter().filter(|(_, one)| one.culprit == "other-rt-task" && one.sentence.contains("hog-"));
         let mut apart = Vec::new();
