@@ -36,6 +36,7 @@ pub mod functions;
 pub mod histogram;
 pub mod lateness;
 pub mod layout;
+pub mod leb128;
 pub mod load;
 pub mod loss;
 pub mod manifest;

@@ -3,6 +3,7 @@
 //! A record is stored as its difference from the one before. A sealed part can be read without the others and is shared
 //! by copies.
 
+use crate::leb128;
 use crate::sample::Second;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -46,11 +47,11 @@ impl SecondRecords {
         for (flag, value, expected) in fields {
             if value != expected {
                 flags |= flag;
-                write(&mut self.open, value.into());
+                leb128::put(&mut self.open, value.into());
             }
         }
         self.open[at] = flags;
-        write(&mut self.open, zigzag(second.latency_ns_max));
+        leb128::put(&mut self.open, zigzag(second.latency_ns_max));
         self.last = second;
         self.len += 1;
     }
@@ -101,28 +102,6 @@ fn of_zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Seven bits a byte, the lowest first; the highest bit marks that more follow.
-fn write(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn read(bytes: &mut &[u8]) -> u64 {
-    let (mut value, mut shift) = (0, 0);
-    while let Some((byte, rest)) = bytes.split_first() {
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        shift += 7;
-        if byte & 0x80 == 0 {
-            break;
-        }
-    }
-    value
-}
-
 /// Reads [`SecondRecords`] in their order.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
@@ -153,10 +132,10 @@ impl Iterator for Iter<'_> {
         ];
         for (flag, field) in fields {
             if flags & flag != 0 {
-                *field = read(&mut self.bytes) as u32;
+                *field = leb128::take(&mut self.bytes)? as u32;
             }
         }
-        second.latency_ns_max = of_zigzag(read(&mut self.bytes));
+        second.latency_ns_max = of_zigzag(leb128::take(&mut self.bytes)?);
         self.last = second;
         self.left -= 1;
         Some(second)

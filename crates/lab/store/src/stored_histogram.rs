@@ -1,6 +1,7 @@
 //! A histogram as bytes of a row: gaps between buckets and counts, each as LEB128.
 
 use archive::histogram::{BUCKETS, Histogram};
+use archive::leb128::{put, take};
 
 pub fn encode(histogram: &Histogram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(histogram.buckets.len() * 3);
@@ -15,7 +16,7 @@ pub fn encode(histogram: &Histogram) -> Vec<u8> {
 
 /// The readable part; a damaged end is left out.
 pub fn decode(bytes: &[u8]) -> Histogram {
-    let mut rest = bytes.iter();
+    let mut rest = bytes;
     let mut histogram = Histogram::default();
     let mut next = 0u64;
     while let Some((gap, count)) = take(&mut rest).zip(take(&mut rest)) {
@@ -27,26 +28,6 @@ pub fn decode(bytes: &[u8]) -> Histogram {
         next = bucket + 1;
     }
     histogram
-}
-
-fn put(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn take(bytes: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let byte = bytes.next()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

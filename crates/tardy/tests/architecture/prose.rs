@@ -67,7 +67,7 @@ fn is_prose(text: &str) -> bool {
 enum Place {
     /// Not in an assertion, or an argument of another call in it.
     Elsewhere,
-    /// What an assertion compares or a call searches for.
+    /// A text that an assertion compares or a call searches for.
     Compared,
 }
 

@@ -1,5 +1,6 @@
 //! One wake-up in two recordings: of `tardy watch`, and of `trace-cmd record` beside it.
 
+use crate::watch_live::program;
 use archive::reader::Run;
 use fixtures::fake_meter::Ended;
 use fixtures::programs::real_meter;
@@ -99,14 +100,6 @@ impl Drop for TraceCmd {
         self.interrupt();
         wait_until("the instance stays in use", || fs::remove_dir(&self.instance).is_ok() || !self.instance.exists());
     }
-}
-
-fn program(folder: &TempDir, name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
-    let binary = folder.path().join(name);
-    let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
-    assert!(compiled.unwrap().success());
-    binary
 }
 
 fn tardy(folder: &TempDir, meter: &Path, words: &[&str]) -> Ended {

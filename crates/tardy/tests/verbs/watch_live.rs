@@ -21,7 +21,7 @@ fn meter() -> Option<PathBuf> {
 }
 
 /// One of `tests/programs`, compiled.
-fn program(folder: &TempDir, name: &str) -> PathBuf {
+pub fn program(folder: &TempDir, name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
     let binary = folder.path().join(name);
     let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();

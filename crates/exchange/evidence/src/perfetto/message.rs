@@ -1,5 +1,7 @@
 //! Fields of a protobuf message.
 
+use archive::leb128::take;
+
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
@@ -44,12 +46,12 @@ impl<'a> Iterator for Fields<'a> {
     type Item = (u32, Value<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let key = varint(&mut self.0)?;
+        let key = take(&mut self.0)?;
         let value = match key & 7 {
-            0 => Value::Number(varint(&mut self.0)?),
+            0 => Value::Number(take(&mut self.0)?),
             1 => self.little(8)?,
             2 => {
-                let bytes = varint(&mut self.0)?;
+                let bytes = take(&mut self.0)?;
                 Value::Bytes(self.take(usize::try_from(bytes).ok()?)?)
             }
             5 => self.little(4)?,
@@ -61,20 +63,7 @@ impl<'a> Iterator for Fields<'a> {
 
 /// Numbers of a packed field.
 pub fn packed(mut bytes: &[u8]) -> impl Iterator<Item = u64> {
-    std::iter::from_fn(move || varint(&mut bytes))
-}
-
-/// Takes a number off the bytes; `None` for one that ends early or has more than 64 bits.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0u64;
-    for (place, byte) in bytes.iter().take(10).enumerate() {
-        number |= u64::from(byte & 0x7f) << (7 * place);
-        if byte & 0x80 == 0 {
-            *bytes = &bytes[place + 1..];
-            return Some(number);
-        }
-    }
-    None
+    std::iter::from_fn(move || take(&mut bytes))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Writes protocol buffers without a schema, as far as a trace needs.
 
+use archive::leb128::put;
+
 /// Wire types.
 const VARINT: u64 = 0;
 const LENGTH_DELIMITED: u64 = 2;
@@ -22,7 +24,7 @@ impl Message {
     /// An unsigned integer, boolean or enum.
     pub fn unsigned(&mut self, field: u32, value: u64) -> &mut Self {
         self.tag(field, VARINT);
-        varint(value, &mut self.bytes);
+        put(&mut self.bytes, value);
         self
     }
 
@@ -38,7 +40,7 @@ impl Message {
     /// Bytes, or an encoded message.
     pub fn bytes(&mut self, field: u32, value: &[u8]) -> &mut Self {
         self.tag(field, LENGTH_DELIMITED);
-        varint(value.len() as u64, &mut self.bytes);
+        put(&mut self.bytes, value.len() as u64);
         self.bytes.extend_from_slice(value);
         self
     }
@@ -50,23 +52,14 @@ impl Message {
         write(self);
         // The length is known only now; for most messages only one byte must be inserted before them.
         let mut length = Vec::with_capacity(4);
-        varint((self.bytes.len() - start) as u64, &mut length);
+        put(&mut length, (self.bytes.len() - start) as u64);
         self.bytes.splice(start..start, length);
         self
     }
 
     fn tag(&mut self, field: u32, kind: u64) {
-        varint(u64::from(field) << 3 | kind, &mut self.bytes);
+        put(&mut self.bytes, u64::from(field) << 3 | kind);
     }
-}
-
-/// Seven bits per byte, least significant first; the highest bit is set if more follow.
-fn varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value > 0x7f {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn on_cpu(cpu: u32, policy: Policy) -> RunSettings {
     RunSettings { cpus: Some(vec![cpu]), policy, ..short(3000) }
 }
 
-/// What the meter finds where its thread was not always on its CPU.
+/// Findings of the meter where its thread was not always on its CPU.
 const THREAD_MOVED: [&str; 4] =
     ["[meter.affinity-changed]", "[meter.cpu-offline]", "[meter.thread-migrated]", "[meter.on-another-cpu]"];
 

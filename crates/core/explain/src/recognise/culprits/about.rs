@@ -28,7 +28,7 @@ pub struct About {
     /// Titles of pages of the kernel documentation.
     pub reading: &'static [&'static str],
     pub proof: Proof,
-    /// What would show another culprit in the same time. In a recording of another tool that lacks any of it, a finding is a hint.
+    /// Events and facts that would show another culprit in the same time. In a recording of another tool that lacks any of it, a finding is a hint.
     pub refuted_by: &'static [Unrecorded],
 }
 
