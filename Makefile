@@ -73,7 +73,7 @@ meters: ## build the static meters for arm64, armhf and riscv64 in dist/bin/mete
 
 test: test-machine lint test-ui test-rust ## everything that continuous integration runs
 
-test-core: $(TOOLS) ## build and test the crates of crates/core alone, for daily work (minutes)
+test-core: $(UI) $(TOOLS) ## build and test the crates of crates/core alone, for daily work (minutes)
 	$(TOOLS)/bin/cargo-nextest nextest run $(CORE:%=--package %)
 
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)

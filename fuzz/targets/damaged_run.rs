@@ -8,7 +8,7 @@ use archive::reader::Run;
 use archive::summary::{ReportData, RunSummary};
 use judge::figures::RunFigures;
 use judge::history::HistoryRun;
-use judge::limit::{Limit, Rate};
+use claims::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::proof::proof;
 use judge::verdict::judge;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use judge::criteria::Criteria;
-use judge::limit::{Limit, Rate};
+use claims::limit::{Limit, Rate};
 use libfuzzer_sys::fuzz_target;
 use readiness::{Accepted, Checklist};
 use tardy_fuzz::within_budget;

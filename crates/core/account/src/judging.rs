@@ -1,10 +1,10 @@
 //! Passes accounts to `judge`, and the documents of its results.
 
 use crate::account::Account;
+use claims::limit::Limit;
 use judge::causes::{CausesDifference, CausesSide, differ};
 use judge::compare::{Comparison, Side, compare};
 use judge::extremes::extrapolation::{Extrapolation, extrapolate};
-use judge::limit::Limit;
 use judge::machine::DoubtKind;
 use judge::proof::{Proof, proof};
 use judge::verdict::Judgement;

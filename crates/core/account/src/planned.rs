@@ -2,7 +2,7 @@
 
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::reader::Run;
-use judge::limit::{Limit, Rate, Requirement};
+use claims::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 use words::figures::latency;
 use words::time::time_ns;

@@ -27,6 +27,16 @@ pub struct Period {
     pub known_as: String,
 }
 
+/// The rhythm of a series of instants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rhythm {
+    None,
+    TooFew,
+    /// The instants are determined by when snapshots could be taken.
+    OfTheRecorder,
+    Period(Period),
+}
+
 /// The spikes that one culprit explains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

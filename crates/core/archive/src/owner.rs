@@ -31,6 +31,21 @@ pub enum OwnerKind {
     Untraced,
 }
 
+/// Why a holder of the CPU is charged for time in which it did not run its own code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standstill {
+    /// The CPU could have been interrupted and was not.
+    NotInterrupted,
+    /// The CPU recorded nothing in the middle of code that never takes this long.
+    InCode,
+    /// The hypervisor did not execute the CPU.
+    NotExecuted,
+    /// The tool recorded a stack trace.
+    StackRecorded,
+    /// No CPU recorded anything.
+    AllCpus,
+}
+
 /// An owner of the CPU, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]

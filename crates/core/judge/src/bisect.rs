@@ -5,7 +5,6 @@ use crate::experiment::{Enough, ExperimentResult, Outcome, Stopping};
 use crate::sign_flip::PAIRS_MAX;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
-use words::amounts::percent;
 
 /// The result of a step for one candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,11 +106,7 @@ pub fn of_experiment(result: &ExperimentResult, worse_at_least: Option<f64>) -> 
         (Outcome::Better, ..) => (StepVerdict::Good, sentence.clone()),
         (Outcome::TooFewRounds | Outcome::Undecided, ..) => (StepVerdict::Untestable, sentence.clone()),
         (Outcome::NoDifferenceFound, Some(worse), Some(upper)) if upper >= worse => {
-            let text = format!(
-                "{sentence} It may still be worse by {}, and the bad end is by {} at least: more --rounds separate them.",
-                percent(upper - 1.0),
-                percent(worse - 1.0)
-            );
+            let text = words::claims::bisect::may_still_be_worse(sentence, upper, worse);
             (StepVerdict::Untestable, text)
         }
         (Outcome::NoDifferenceFound, ..) => (StepVerdict::Good, sentence.clone()),

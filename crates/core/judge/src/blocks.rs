@@ -2,7 +2,7 @@
 //! number of them is one bad block.
 
 use archive::sample::Second;
-use serde::{Deserialize, Serialize};
+pub use claims::verdict::Blocks;
 
 /// Longest block, in seconds.
 pub const BLOCK_S_DEFAULT: u32 = 60;
@@ -65,17 +65,6 @@ impl Seconds {
     pub fn hours(&self) -> f64 {
         self.states.len() as f64 / 3600.0
     }
-}
-
-/// Counts of blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Blocks {
-    /// Length of a block in seconds.
-    pub block_s: u32,
-    pub count: u64,
-    pub bad: u64,
-    /// Blocks without a bad second in which some second may be bad.
-    pub unknown: u64,
 }
 
 /// Autocorrelation of a series at a lag; `None` if the series is constant or not longer than the lag.

@@ -9,17 +9,18 @@ mod census;
 
 use crate::bounds::{expected_events, probability};
 use crate::caution::{Caution, RunName};
-use crate::compare::{NO_VERDICT, Side, cautions};
+use crate::compare::{Side, cautions};
 use crate::difference::{Difference, differences};
-use crate::difference_kind::DifferenceKind;
 use archive::causes::{CauseGroup, RunCauses};
 use archive::culprit::Culprit;
 use archive::method::SampleWord;
 use archive::problem::Remark;
 use archive::summary::RunSummary;
 use census::{Floor, events, floor};
-use serde::{Deserialize, Serialize};
-use words::amounts::{rough, time};
+pub use claims::causes::{CauseDifference, CauseInRun, CausesDifference, Change, CountedRun, Rate};
+use claims::causes::{Counting, Uncounted};
+use claims::difference_kind::DifferenceKind;
+use words::claims::comparison::NO_VERDICT;
 use words::vocabulary::sample;
 
 /// Probability that any sentence about a change of rate is wrong, if wake-ups of a cause are independent.
@@ -33,96 +34,6 @@ const CIRCUMSTANCES: [DifferenceKind; 6] = [
     DifferenceKind::Policy,
     DifferenceKind::CpuDmaLatency,
 ];
-
-/// How a cause changed from run A to run B.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Absent from A, and more frequent in B than chance explains.
-    Appeared,
-    /// Absent from B, and less frequent than chance explains.
-    Vanished,
-    Grew,
-    Shrank,
-    /// Chance explains the difference.
-    NotShown,
-    /// Nothing can be counted.
-    NotCounted,
-}
-
-/// A rate with its two-sided 95 % interval (Garwood 1936).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rate {
-    pub seen: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-/// A cause in one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CauseInRun {
-    /// Traced late wake-ups that it explains.
-    pub spikes: u64,
-    /// Occurrences above the floor, those within a second of each other counted once; `None` if not countable.
-    pub events: Option<u64>,
-    pub per_hour: Option<Rate>,
-    pub per_million_wakeups: Option<Rate>,
-    /// The time it adds to a wake-up, in ns; `None` for unexplained ones.
-    pub stretch_ns_median: Option<i64>,
-    pub stretch_ns_max: Option<i64>,
-    pub latency_ns_max: Option<i64>,
-    /// Number of the worst samples that it explains.
-    pub among_worst: u64,
-}
-
-/// A cause in both runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CauseDifference {
-    /// `None` for unexplained wake-ups.
-    pub culprit: Option<Culprit>,
-    pub title: String,
-    pub change: Change,
-    pub a: CauseInRun,
-    pub b: CauseInRun,
-    /// Bounds of the rate of B over that of A; `None` as the upper bound: unbounded.
-    pub ratio: Option<(f64, Option<f64>)>,
-    pub sentence: String,
-}
-
-impl CauseDifference {
-    /// The identifier of the culprit, or the title of unexplained wake-ups.
-    pub fn name(&self) -> &str {
-        self.culprit.as_ref().map_or(&self.title, Culprit::id)
-    }
-}
-
-/// The run and the spikes that its counts refer to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CountedRun {
-    pub wakeups: u64,
-    pub hours: Option<f64>,
-    /// Latest wake-up without a trace, in ns: above it the cause of every wake-up is analysed.
-    pub floor_ns: Option<i64>,
-    /// Analysed samples among the worst, and how many of them have a trace.
-    pub worst_samples: u64,
-    pub worst_with_trace: u64,
-}
-
-/// Comparison of the causes of two runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CausesDifference {
-    pub a: CountedRun,
-    pub b: CountedRun,
-    /// Causes are counted in wake-ups later than this, in ns; `None` if they cannot be counted.
-    pub counted_above_ns: Option<i64>,
-    /// The counted things, or the reason that nothing is counted.
-    pub counted: String,
-    /// Changes first, then by the latency they cause.
-    pub causes: Vec<CauseDifference>,
-    /// Reasons against comparing these two runs.
-    pub cautions: Vec<Remark>,
-    pub sentence: String,
-}
 
 /// One side: a run and the causes of its spikes.
 #[derive(Debug, Clone, Copy)]
@@ -150,8 +61,10 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
             let (in_a, in_b) = (of(a, &runs[0]), of(b, &runs[1]));
             let ratio = ratio(&in_a, &in_b, &runs, tests);
             let change = change(&in_a, &in_b, ratio);
-            let sentence = words(culprit.as_ref().map_or(&title, Culprit::id), change, [&in_a, &in_b], ratio);
-            CauseDifference { culprit, title, change, a: in_a, b: in_b, ratio, sentence }
+            let sentence = String::new();
+            let mut cause = CauseDifference { culprit, title, change, a: in_a, b: in_b, ratio, sentence };
+            cause.sentence = words::claims::causes::cause(&cause);
+            cause
         })
         .collect();
     causes.sort_by_key(|cause| {
@@ -165,7 +78,7 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
     let [run_a, run_b] = runs;
     CausesDifference {
         counted_above_ns: common.ok(),
-        counted: counted_words(common, &causes, word_of(a, b)),
+        counted: words::claims::causes::counted(counting(common, &causes), word_of(a, b)),
         cautions: all_cautions(a, b),
         sentence: NO_VERDICT.into(),
         causes,
@@ -175,43 +88,27 @@ pub fn differ(a: CausesSide, b: CausesSide) -> CausesDifference {
 }
 
 /// The higher floor, or the run without a floor and the reason.
-fn common_floor<'a>(floors: &'a [Floor; 2]) -> Result<i64, (&'static str, &'a str)> {
-    let of = |name: &'static str, floor: &'a Floor| match floor {
+fn common_floor(floors: &[Floor; 2]) -> Result<i64, (RunName, Uncounted)> {
+    let of = |run: RunName, floor: &Floor| match floor {
         Floor::Above(ns) => Ok(*ns),
-        Floor::Nowhere(why) => Err((name, why.as_str())),
+        Floor::Nowhere(why) => Err((run, *why)),
     };
-    Ok(of("A", &floors[0])?.max(of("B", &floors[1])?))
+    Ok(of(RunName::A, &floors[0])?.max(of(RunName::B, &floors[1])?))
+}
+
+fn counting(common: Result<i64, (RunName, Uncounted)>, causes: &[CauseDifference]) -> Counting {
+    let nothing = causes.iter().all(|cause| cause.a.events.unwrap_or(0) + cause.b.events.unwrap_or(0) == 0);
+    match common {
+        Err((run, why)) => Counting::Not(run, why),
+        Ok(above) if nothing => Counting::NothingAbove(above),
+        Ok(above) => Counting::Above(above),
+    }
 }
 
 /// The word for a sample of both runs.
 fn word_of(a: CausesSide, b: CausesSide) -> SampleWord {
     let [of_a, of_b] = [a, b].map(|side| sample(side.of.summary));
     if of_a == of_b { of_a } else { SampleWord::default() }
-}
-
-fn counted_words(common: Result<i64, (&str, &str)>, causes: &[CauseDifference], word: SampleWord) -> String {
-    let events = |cause: &CauseDifference| cause.a.events.unwrap_or(0) + cause.b.events.unwrap_or(0);
-    match common {
-        Err((name, why)) => format!(
-            "Nothing is counted: {why} in run {name}. How many traces name a cause says what the recorder found worth keeping, \
-             not how often the cause strikes."
-        ),
-        Ok(above) if causes.iter().all(|cause| events(cause) == 0) => format!(
-            "Nothing is counted: the {} {} without a trace has a latency of {}, and every one with a trace a smaller one. How many \
-             traces name a cause says what the recorder found worth keeping, not how often the cause strikes. To count causes, measure \
-             with --limit at a latency that is rarely exceeded.",
-            word.worst,
-            word.one,
-            time(above as f64)
-        ),
-        Ok(above) => format!(
-            "Counted are {} with a latency above {}: every one of them has a trace, in both runs. Wake-ups of one cause within a \
-              second count once. A change is reported when chance makes one like it in less than 5 % of such pairs, all causes \
-             together, if a cause strikes independently of when it struck before.",
-            word.many,
-            time(above as f64)
-        ),
-    }
 }
 
 fn counted_run(side: CausesSide, floor: &Floor) -> CountedRun {
@@ -281,59 +178,6 @@ fn change(a: &CauseInRun, b: &CauseInRun, ratio: Option<(f64, Option<f64>)>) -> 
     }
 }
 
-fn words(name: &str, change: Change, [a, b]: [&CauseInRun; 2], ratio: Option<(f64, Option<f64>)>) -> String {
-    let times = |side: &CauseInRun| match side.events {
-        Some(1) => "once".to_owned(),
-        count => format!("{} times", count.unwrap_or(0)),
-    };
-    let least = |low: f64| format!("at least {} times as often as in A", rough(low));
-    let unseen = |name: &str, side: &CauseInRun| match side.per_hour {
-        Some(rate) => format!("{name} may have had up to {} an hour unseen", rough(rate.high)),
-        None => format!("how long {name} measured is not known"),
-    };
-    let (low, high) = ratio.unwrap_or((0.0, None));
-    match change {
-        Change::Appeared => format!("{name} appeared: never in A, {} in B, {}", times(b), least(low)),
-        Change::Vanished => format!(
-            "{name} vanished: {} in A, never in B, where it comes at most {} times as often",
-            times(a),
-            rough(high.unwrap_or(1.0))
-        ),
-        Change::Grew => format!("{name} came more often: {} in A, {} in B, {}", times(a), times(b), least(low)),
-        Change::Shrank => format!(
-            "{name} came less often: {} in A, {} in B, at most {} times as often as in A",
-            times(a),
-            times(b),
-            rough(high.unwrap_or(1.0))
-        ),
-        Change::NotShown if a.events == Some(0) => {
-            format!(
-                "{name} was counted {} in B and never in A: too few to rule out chance; {}",
-                times(b),
-                unseen("A", a)
-            )
-        }
-        Change::NotShown if b.events == Some(0) => {
-            format!(
-                "{name} was counted {} in A and never in B: too few to rule out chance; {}",
-                times(a),
-                unseen("B", b)
-            )
-        }
-        Change::NotShown => {
-            let upper = high.map_or("any number of".to_owned(), rough);
-            format!("{name}: no change shown; B has between {} and {upper} times the rate of A", rough(low))
-        }
-        Change::NotCounted if a.spikes == 0 => {
-            format!("{name} has traces in B only, which does not say that A was without it")
-        }
-        Change::NotCounted if b.spikes == 0 => {
-            format!("{name} has traces in A only, which does not say that B is without it")
-        }
-        Change::NotCounted => format!("{name} has traces in both; how often it strikes cannot be compared"),
-    }
-}
-
 fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<Remark> {
     let found = differences(a.of.summary, b.of.summary);
     let mut all = cautions(a.of.summary, b.of.summary, &found);
@@ -343,7 +187,7 @@ fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<Remark> {
         }
     }
     let other = |difference: &&Difference| CIRCUMSTANCES.contains(&difference.what);
-    let circumstances: Vec<String> = found.iter().filter(other).map(circumstance).collect();
+    let circumstances: Vec<String> = found.iter().filter(other).map(words::claims::difference::phrase).collect();
     if !circumstances.is_empty() {
         all.push(Caution::Circumstances(circumstances.join(", ")));
     }
@@ -351,12 +195,6 @@ fn all_cautions(a: CausesSide, b: CausesSide) -> Vec<Remark> {
         all.push(Caution::LengthUnknown);
     }
     all.iter().map(Remark::new).collect()
-}
-
-fn circumstance(difference: &Difference) -> String {
-    let (name, Difference { a, b, .. }) = difference.in_units();
-    let side = |value: Option<String>| value.unwrap_or("none".into());
-    format!("{name} ({} in A, {} in B)", side(a), side(b))
 }
 
 fn length_unknown(a: &RunSummary, b: &RunSummary) -> bool {

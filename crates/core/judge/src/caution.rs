@@ -2,24 +2,8 @@
 
 use crate::refusal::Refusal;
 use archive::problem::Problem;
-use std::fmt;
+pub use claims::run_name::RunName;
 use thiserror::Error;
-
-/// A side of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunName {
-    A,
-    B,
-}
-
-impl fmt::Display for RunName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::A => "A",
-            Self::B => "B",
-        })
-    }
-}
 
 /// Something the user must know when comparing two runs.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Problem)]

@@ -3,10 +3,7 @@
 
 use crate::caution::{Caution, RunName};
 use crate::difference::{Difference, differences, reductions};
-use crate::difference_kind::DifferenceKind;
-use crate::figure_name::FigureName;
 use crate::figures::{all_periods, load_rates, quantile_ns};
-use crate::unit::Unit;
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
@@ -14,24 +11,19 @@ use archive::method::Method;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use claims::difference_kind::DifferenceKind;
+use claims::figure_name::FigureName;
+use claims::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A quantile is shown if at least this number of samples is expected above it.
 const SAMPLES_ABOVE_MIN: f64 = 25.0;
 
-/// The limits of one run each, shown wherever two runs are shown.
-pub const NO_VERDICT: &str = "One run each is not a verdict; `tardy experiment` gives one. Two runs of the same machine \
-    usually differ by 10 to 20 % in p99.99.";
-
-/// The reason that two runs give no interval for the cost of a change.
-pub const WORK_NO_INTERVAL: &str = "Work of the loads per second, from their start to the end of the measurement. One run each does \
-     not show how much of a difference is scatter; `tardy experiment` measures the scatter and gives an interval.";
-
 /// One figure of both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedFigure {
-    #[serde(with = "crate::figure_name::without_prefix")]
+    #[serde(with = "claims::figure_name::without_prefix")]
     pub name: FigureName,
     pub unit: Unit,
     pub a: Option<f64>,
@@ -101,7 +93,7 @@ pub fn compare(a: Side, b: Side) -> Comparison {
         unexplained: (unexplained_a, unexplained_b),
         cautions: cautions.iter().map(Remark::new).collect(),
         differences,
-        sentence: NO_VERDICT.into(),
+        sentence: words::claims::comparison::NO_VERDICT.into(),
     }
 }
 

@@ -1,47 +1,14 @@
 //! Differences between two runs other than their latencies: machine, kernel, settings.
 
-use crate::difference_kind::DifferenceKind;
 use archive::effective::{EffectiveSettings, EffectiveThread};
 use archive::environment::Environment;
 use archive::message::Severity;
 use archive::settings::{LoadRequest, RunSettings};
 use archive::summary::RunSummary;
 use archive::watched::WatchSettings;
-use serde::{Deserialize, Serialize};
+pub use claims::difference::Difference;
+use claims::difference_kind::DifferenceKind;
 use std::collections::BTreeSet;
-use words::figures::{duration, latency};
-
-/// One difference between two runs; `None`: absent or unknown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    pub what: DifferenceKind,
-    pub a: Option<String>,
-    pub b: Option<String>,
-}
-
-impl Difference {
-    /// The name and the sides; times in units that a person reads.
-    pub fn in_units(&self) -> (String, Self) {
-        let (name, words): (&str, fn(i64) -> String) = match self.what {
-            DifferenceKind::Duration => ("duration", duration),
-            DifferenceKind::Interval => ("interval", latency),
-            DifferenceKind::Limit => ("limit", latency),
-            DifferenceKind::ClockResolution => ("clock resolution", latency),
-            other => return (other.to_string(), Self { a: yes_or_no(&self.a), b: yes_or_no(&self.b), ..self.clone() }),
-        };
-        let time = |ns: &Option<String>| ns.as_ref().and_then(|ns| ns.parse().ok()).map(words);
-        (name.into(), Self { a: time(&self.a), b: time(&self.b), ..self.clone() })
-    }
-}
-
-/// A setting that is on or off, as a person says it.
-fn yes_or_no(side: &Option<String>) -> Option<String> {
-    match side.as_deref() {
-        Some("true") => Some("yes".into()),
-        Some("false") => Some("no".into()),
-        _ => side.clone(),
-    }
-}
 
 /// A named property of a run.
 type Property = (DifferenceKind, Option<String>);

@@ -7,20 +7,23 @@ mod failures;
 mod load_metrics;
 mod metric;
 mod outcome;
-mod parts;
-mod result;
 mod round;
 mod tested;
 #[cfg(test)]
 mod tests;
 
-pub use carry_over::CarryOver;
+use carry_over::carry_over;
+pub use claims::experiment::{
+    CarryOver, CulpritResult, ExperimentResult, Failed, FailureResult, MetricResult, Outcome, Stopping,
+};
+use claims::experiment::{ErrorParts, SMALL_CHANGE};
+pub use claims::metric::{Metric, Scale};
 pub(crate) use enough::Enough;
 pub use enough::rounds_needed;
-pub use failures::{Failed, FailureResult, void_rounds_max};
+use failures::failures;
+pub use failures::void_rounds_max;
+pub use metric::metrics;
 pub(crate) use metric::samples_needed;
-pub use metric::{Metric, Scale, metrics};
-pub use result::{CulpritResult, ExperimentResult, MetricResult, Outcome};
 pub use round::{PairedRound, VariantFigures, variant_figures};
 
 use crate::e_process::evidence;
@@ -30,22 +33,8 @@ use crate::sign_flip::{Interval, PAIRS_MAX};
 use causes::culprits;
 use load_metrics::load_metrics;
 use outcome::answer;
-use parts::Parts;
-use result::sentence;
 use round::{differences, pairs, scaled};
-use serde::{Deserialize, Serialize};
 use tested::Tested;
-
-/// When an experiment ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stopping {
-    /// After a number of rounds fixed in advance. The sign-flip test decides.
-    #[default]
-    FixedRounds,
-    /// As soon as a figure is decided. The evidence decides, after every round and at the end.
-    UntilDecided,
-}
 
 /// Compares the variants; `None` without a complete round or a metric. `metrics` were fixed in advance, the primary one
 /// first. Rounds beyond [`PAIRS_MAX`] are left out.
@@ -61,7 +50,7 @@ pub fn experiment(
     let (first, others) = metrics.split_first()?;
     let mut others: Vec<Metric> = others.iter().cloned().chain(load_metrics(rounds)).collect();
     others.retain(|metric| scaled(rounds, metric).is_some());
-    let parts = Parts::of(others.len());
+    let parts = ErrorParts::of(others.len());
     let row = |metric: &Metric, part: f64| compared(rounds, metric, confidence, part * risk, stopping);
     let mut rows = vec![(row(first, parts.primary)?, parts.primary)];
     rows.extend(others.iter().filter_map(|metric| Some((row(metric, parts.other)?, parts.other))));
@@ -70,10 +59,11 @@ pub fn experiment(
     for (row, p) in rows.iter_mut().zip(adjusted) {
         row.p_adjusted = p;
         row.differs = p <= risk;
-        row.sentence = sentence(row, rounds.len(), confidence);
+        let more = row.detectable.and_then(|size| rounds_for(size, rounds.len()));
+        row.sentence = words::claims::experiment::figure(row, rounds.len(), more, confidence);
     }
     let enough = Enough::of(rounds.len(), others.len(), confidence, stopping);
-    let failures = FailureResult::of(failed, risk, stopping);
+    let failures = failures(failed, risk, stopping);
     let answer = answer(rounds, &rows, &enough, failures.as_ref(), confidence);
     let not_showable = enough.not_showable(&rows).into_iter().cloned().collect();
     let mut rows = rows.into_iter();
@@ -87,7 +77,7 @@ pub fn experiment(
         secondary: rows.collect(),
         culprits: culprits(rounds, risk),
         failures,
-        carry_over: CarryOver::of(rounds, first, risk),
+        carry_over: carry_over(rounds, first, risk),
         not_showable,
         rounds_needed: enough.rounds_needed,
         sentence: answer.sentence,
@@ -129,4 +119,10 @@ fn compared(
         differs: false,
         sentence: String::new(),
     })
+}
+
+/// Rounds that find [`SMALL_CHANGE`] where these found no less than `size`, a ratio: the scatter of a mean falls with their root.
+fn rounds_for(size: f64, rounds: usize) -> Option<u64> {
+    let times = (size.ln() / SMALL_CHANGE.ln()).powi(2);
+    (times > 1.0 && times.is_finite()).then(|| (rounds as f64 * times).ceil() as u64)
 }

@@ -13,16 +13,8 @@ mod other_causes;
 pub mod peaks;
 pub mod threshold;
 
-use serde::{Deserialize, Serialize};
+pub use claims::extrapolation::Profile;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
-
-/// A level or shape with its interval. A bound is `None` if no value beyond it was found to contradict the data.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Profile {
-    pub value: f64,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-}
 
 /// How far a log-likelihood may lie below its maximum inside an interval: half the quantile of chi-square with one
 /// degree of freedom.

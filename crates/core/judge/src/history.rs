@@ -7,18 +7,17 @@ mod drift;
 mod scenario;
 mod split;
 
-use crate::difference::{Difference, differences};
+use crate::difference::differences;
 use crate::experiment::{Metric, Scale, metrics, variant_figures};
-use crate::figure_name::FigureName;
-use crate::unit::Unit;
 use archive::reader::Run;
 use archive::summary::RunSummary;
+use claims::figure_name::FigureName;
+use claims::history::RATIO_MIN;
+pub use claims::history::{ChangePoint, Point, Series};
+use claims::unit::Unit;
 use drift::{Drift, drifts};
-use serde::{Deserialize, Serialize};
 use split::{Residuals, least_p};
 use std::collections::BTreeMap;
-use words::amounts::{change, p_value};
-use words::figures::counted;
 
 pub use scenario::scenario;
 pub use split::{RUNS_A_SIDE, change_points, detectable_step};
@@ -26,8 +25,6 @@ pub use split::{RUNS_A_SIDE, change_points, detectable_step};
 /// Probability of a false change in one series. Many series share 5 %.
 const RISK: f64 = 0.001;
 const RISK_OF_ALL: f64 = 0.05;
-/// Smaller ratios are not reported.
-const RATIO_MIN: f64 = 1.05;
 /// Of longer series only the last runs are analysed: older changes are known.
 pub const RUNS_MAX: usize = 300;
 
@@ -72,58 +69,6 @@ impl HistoryRun {
         let HistoryFigures { values, samples } = HistoryFigures::of(run, &summary)?;
         Some(Self { archive: summary.archive.clone(), summary, values, samples })
     }
-}
-
-/// A run in a series.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Point {
-    pub archive: String,
-    pub id: String,
-    pub started_unix_ns: Option<i64>,
-    pub value: f64,
-}
-
-/// A place where the level of a series changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ChangePoint {
-    /// Index of the first run after it, or after the start of a drift.
-    pub at: usize,
-    /// Index of the first run after a drift: one ramp explains what would be several changes. `None` for a step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drift_until: Option<usize>,
-    /// Level from the previous change to this one, and from this one to the next: geometric means; arithmetic means for
-    /// rates.
-    pub before: f64,
-    pub after: f64,
-    /// `None` if a level is zero.
-    pub ratio: Option<f64>,
-    pub p_value: f64,
-    /// Other differences between the last run before and the first run after.
-    pub differences: Vec<Difference>,
-    pub sentence: String,
-}
-
-/// One figure of one machine and scenario over all runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// Machine and scenario.
-    pub scenario: String,
-    pub metric: Metric,
-    /// Oldest first.
-    pub points: Vec<Point>,
-    pub changes: Vec<ChangePoint>,
-    /// Whether the runs are too few for any order to be rare enough.
-    pub too_few: bool,
-    /// Ratio of a change half-way that would have been found with 80 % probability; `None` if runs resemble their
-    /// neighbours.
-    #[serde(default)]
-    pub detectable: Option<f64>,
-    /// Correlation of neighbouring runs without the changes, if chance does not explain it: a warm room or a filling
-    /// disk does, and looks like a change.
-    #[serde(default)]
-    pub autocorrelation: Option<f64>,
-    /// Why no change can be found, or what was found.
-    pub sentence: String,
 }
 
 /// The series of these runs, each with its changes. `seed` determines the permutations.
@@ -206,7 +151,8 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
                 differences: differences(&group[at - 1].summary, &group[*at].summary),
                 sentence: String::new(),
             };
-            change_point.sentence = change_sentence(&change_point, &metric, &points, autocorrelation);
+            change_point.sentence =
+                words::claims::history::change_point(&change_point, &metric, &points, autocorrelation);
             change_point
         })
         .collect();
@@ -223,7 +169,7 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
             differences: differences(&group[drift.from].summary, &group[drift.until].summary),
             sentence: String::new(),
         };
-        change_point.sentence = change_sentence(&change_point, &metric, &points, autocorrelation);
+        change_point.sentence = words::claims::history::change_point(&change_point, &metric, &points, autocorrelation);
         change_point
     });
     let is_large =
@@ -238,8 +184,11 @@ fn series(scenario: String, metric: Metric, group: &[&HistoryRun], risk: f64, se
             (root > 0.0).then(|| ((root + size) / root).powi(2))
         }
     });
-    let sentence = sentence(points.len(), changes.len(), risk, detectable, autocorrelation);
-    Series { scenario, metric, too_few, points, changes, detectable, autocorrelation, sentence }
+    let needed = (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX);
+    let sentence = String::new();
+    let mut series = Series { scenario, metric, too_few, points, changes, detectable, autocorrelation, sentence };
+    series.sentence = words::claims::history::series(&series, needed);
+    series
 }
 
 /// The changes with those that are one drift replaced by it.
@@ -255,49 +204,6 @@ fn with_drifts(
         left.splice(drift.changes, [replacement]);
     }
     left
-}
-
-fn sentence(runs: usize, changes: usize, risk: f64, detectable: Option<f64>, autocorrelation: Option<f64>) -> String {
-    let runs_in_words = counted(runs as u64, "run");
-    let found = match changes {
-        _ if least_p(runs) > risk => {
-            let needed = (2 * RUNS_A_SIDE..RUNS_MAX).find(|count| least_p(*count) <= risk).unwrap_or(RUNS_MAX);
-            let verb = if runs == 1 { "is" } else { "are" };
-            return format!(
-                "{runs_in_words} {verb} not enough to distinguish a change from chance: at least {needed} are needed, more \
-                 for small changes"
-            );
-        }
-        0 => format!("no change found in {runs_in_words}"),
-        1 => format!("one change in {runs_in_words}"),
-        many => format!("{many} changes in {runs_in_words}"),
-    };
-    let power = detectable.filter(|_| changes == 0).map_or(String::new(), |ratio| {
-        format!("; a change of {} in mid-series would have been detected with 80 % power", change(ratio.max(RATIO_MIN)))
-    });
-    let memory = autocorrelation.map_or(String::new(), |r| {
-        format!(
-            "; runs resemble their neighbours (correlation {r:.1}), as on a drifting machine: only an experiment \
-             separates a change from that"
-        )
-    });
-    format!("{found}{power}{memory}")
-}
-
-fn change_sentence(found: &ChangePoint, metric: &Metric, points: &[Point], autocorrelation: Option<f64>) -> String {
-    let amount = |value: f64| metric.unit.amount(value);
-    let relative = found.ratio.map_or(String::new(), |ratio| format!(" ({})", change(ratio)));
-    // How rare it is depends on the correlation of runs, which few runs show only roughly.
-    let rare = autocorrelation.map_or(p_value(found.p_value), |_| "p unknown: runs resemble their neighbours".into());
-    let (verb, until) = found.drift_until.map_or(("went", found.at), |until| ("drifted", until));
-    format!(
-        "{} {verb} from {} to {}{relative} between {} and {}, {rare}.",
-        metric.name,
-        amount(found.before),
-        amount(found.after),
-        points[found.at - 1].id,
-        points[until].id
-    )
 }
 
 #[cfg(test)]
@@ -384,7 +290,8 @@ mod tests {
         let quiet = &history(&runs, 4)[0];
         let ratio = quiet.detectable.unwrap();
         assert!((1.05..1.2).contains(&ratio), "{ratio}");
-        let expected = format!("no change found in 30 runs; a change of {} in mid-series would", change(ratio));
+        let expected =
+            format!("no change found in 30 runs; a change of {} in mid-series would", words::amounts::change(ratio));
         assert!(quiet.sentence.starts_with(&expected), "{}", quiet.sentence);
     }
 

@@ -2,38 +2,16 @@
 //! The same functions judge the test afterwards.
 
 use crate::bounds::{expected_events, time_needed};
-use crate::limit::{DISTURBANCE_S, Limit, Requirement};
 use crate::occasions::occasion_s;
 use crate::quantile::stretches_needed;
-use serde::{Deserialize, Serialize};
-use words::amounts::{hours, hours_more, percent, rough};
+use claims::length::PER_HOUR_MAX;
+pub use claims::length::{Length, Needed};
+use claims::limit::{Limit, Requirement};
 
 /// Numbers of events during the test to plan for.
 const EVENTS: [u64; 4] = [0, 1, 2, 3];
 /// The longest test worth printing: 30 years.
 const HOURS_MAX: f64 = 263_000.0;
-
-/// Length of a test that shows a limit to hold despite `events` events.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Length {
-    pub events: u64,
-    /// On each CPU.
-    pub hours: f64,
-    /// Wake-ups on each CPU, for a limit on a quantile.
-    pub samples: Option<f64>,
-}
-
-/// Test lengths that show a limit to hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Needed {
-    pub limit: Limit,
-    pub confidence: f64,
-    pub lengths: Vec<Length>,
-    pub sentence: String,
-}
-
-/// Above this rate the record of each second cannot resolve it.
-const PER_HOUR_MAX: f64 = 360.0;
 
 /// Length of a test that shows a limit to hold, with wake-ups every `interval_ns`.
 pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
@@ -53,7 +31,7 @@ pub fn needed(limit: &Limit, interval_ns: u64, confidence: f64) -> Needed {
         Some(Length { events, hours, samples }).filter(|length| length.hours.is_finite() && length.hours < HOURS_MAX)
     };
     let lengths: Vec<Length> = EVENTS.into_iter().filter_map(length).collect();
-    let sentence = sentence(limit, &lengths, confidence);
+    let sentence = words::claims::length::sentence(limit, &lengths, confidence);
     Needed { limit: limit.clone(), confidence, lengths, sentence }
 }
 
@@ -88,50 +66,10 @@ pub(crate) fn level_of_events(confidence: f64) -> f64 {
     1.0 - (1.0 - confidence) / 2.0
 }
 
-fn sentence(limit: &Limit, lengths: &[Length], confidence: f64) -> String {
-    let per_hour = limit.allow.as_ref().map(|rate| rate.per_hour);
-    let Some(first) = lengths.first().filter(|length| length.events == 0) else {
-        return match per_hour {
-            Some(0.0) => "No test is long enough to show *never*. Allow a rate, like 1/day.".into(),
-            Some(rate) if rate > PER_HOUR_MAX => {
-                "No test shows it: the record of each second cannot resolve more than one in ten seconds. State the limit as a \
-                 quantile."
-                    .into()
-            }
-            _ => "A test that shows it would take more than 30 years.".into(),
-        };
-    };
-    let (event, assumed) = match &limit.requirement {
-        Requirement::Latency { .. } => (
-            "late wake-up",
-            "Late wake-ups soon after another count once only if they fall into one minute.".to_owned(),
-        ),
-        Requirement::Missed => (
-            "missed period",
-            "Missed periods soon after another count once only if they fall into one minute.".to_owned(),
-        ),
-        Requirement::Quantile { disturbance_s, .. } => {
-            let length = hours(f64::from(*disturbance_s) / 3600.0);
-            let shorter = format!(" If none lasts longer than a second, state it: `{}, disturbance < 1s`.", limit.text);
-            let shorter = if *disturbance_s == DISTURBANCE_S { shorter } else { String::new() };
-            ("disturbance", format!("Assumption: a disturbance makes wake-ups late for at most {length}.{shorter}"))
-        }
-    };
-    let samples = first.samples.map_or(String::new(), |samples| format!(" ({} wake-ups)", rough(samples)));
-    let others: Vec<String> =
-        lengths[1..].iter().map(|length| format!("{} with {}", hours_more(length.hours), length.events)).collect();
-    let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
-    format!(
-        "To show it with {} confidence takes on each CPU {} without any {event}{samples}{others}. {assumed}",
-        percent(confidence),
-        hours_more(first.hours)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Rate;
+    use claims::limit::Rate;
 
     fn limit(requirement: Requirement, allow: &str) -> Limit {
         let allow = (!allow.is_empty()).then(|| Rate::parse(allow).unwrap());

@@ -10,8 +10,7 @@
 //!   [`e_process`] for repeated evaluation.
 //! * [`bounds`] bounds the rate of events, [`mean_share`] the mean of shares of any distribution. [`lateness`]
 //!   separates what is certain about each second from what is possible, [`memory`] finds how long independent stretches
-//!   of time are, [`occasions`] groups late wake-ups that come together, [`limit`] parses limits, [`verdict`] judges a
-//!   run by one.
+//!   of time are, [`occasions`] groups late wake-ups that come together, [`verdict`] judges a run by a limit.
 //! * [`criteria`] parses the pass criteria of Fuego.
 //! * [`proof`](mod@proof) determines what a run proves by its length, [`length`] how long one must be.
 //! * [`stationarity`] tests whether a series is stationary; [`extremes`] extrapolates from one that is.
@@ -23,7 +22,7 @@
 //! * [`compare`] compares two runs without a verdict, [`causes`] the causes of their late wake-ups, [`difference`]
 //!   everything else.
 //!
-//! Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
+//! The results are types of the crate `claims`, and the crate `words` says them. Nothing here does I/O, reads a clock, or draws a random number that the caller did not seed.
 
 #![deny(clippy::disallowed_methods)]
 
@@ -36,16 +35,13 @@ pub mod coin;
 pub mod compare;
 pub mod criteria;
 pub mod difference;
-pub mod difference_kind;
 pub mod e_process;
 pub mod experiment;
 pub mod extremes;
-pub mod figure_name;
 pub mod figures;
 pub mod history;
 pub mod lateness;
 pub mod length;
-pub mod limit;
 pub mod machine;
 pub mod mean_share;
 pub mod median;
@@ -66,6 +62,5 @@ mod sign_test;
 pub mod stationarity;
 pub mod step;
 pub mod tune;
-pub mod unit;
 pub mod verdict;
 pub mod virtual_time;

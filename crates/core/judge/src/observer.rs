@@ -1,45 +1,14 @@
 //! The observer effect: what tracing costs a wake-up, from rounds in which every level ran once in random order.
 
-use crate::figure_name::FigureName;
 use crate::figures::RunFigures;
 use crate::refusal::Refusal;
 use crate::sign_flip::{Interval, SignFlip};
-use crate::unit::Unit;
 use archive::problem::Remark;
+use claims::figure_name::FigureName;
+pub use claims::interval::Estimate;
+pub use claims::observer::{FigureCost, Level, LevelCost, Maxima, ObserverEffect};
+use claims::unit::Unit;
 use serde::{Deserialize, Serialize};
-use words::amounts::{change, p_value, percent};
-
-/// How much is recorded during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Nothing.
-    Off,
-    /// The events that explanations use: the default of a run.
-    Events,
-    /// The events and every kernel function.
-    Functions,
-}
-
-impl Level {
-    pub const ALL: [Self; 3] = [Self::Off, Self::Events, Self::Functions];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Events => "events",
-            Self::Functions => "functions",
-        }
-    }
-
-    fn recording(self) -> &'static str {
-        match self {
-            Self::Off => "Recording nothing",
-            Self::Events => "Recording events",
-            Self::Functions => "Recording events and functions",
-        }
-    }
-}
 
 /// The figures of one complete round: one run at each level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,61 +20,6 @@ impl Round {
     fn of(&self, level: Level) -> Option<&RunFigures> {
         self.runs.iter().find(|(name, _)| *name == level).map(|(_, figures)| figures)
     }
-}
-
-/// A mean over the rounds with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    pub value: f64,
-    /// `None` if the rounds are too few for the requested confidence.
-    pub interval: Option<Interval>,
-}
-
-/// Effect of a level on one figure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FigureCost {
-    /// The median, the p99, or the work of a load.
-    #[serde(with = "crate::figure_name::without_prefix")]
-    pub figure: FigureName,
-    pub unit: Unit,
-    /// Geometric means over the rounds; arithmetic ones if there is no ratio.
-    pub off: f64,
-    pub traced: f64,
-    /// Traced minus off, in `unit`; if there is an interval, it is that of the ratio, applied to `off`.
-    pub difference: Estimate,
-    /// Geometric mean of traced / off; `None` if a value is not positive and differences are compared instead.
-    pub ratio: Option<Estimate>,
-    /// P-value of "this level changes nothing", two-sided and exact.
-    pub p_value: f64,
-    pub sentence: String,
-}
-
-/// Cost of a level compared with no tracing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LevelCost {
-    pub level: Level,
-    pub figures: Vec<FigureCost>,
-}
-
-/// Smallest and largest of the maxima of a level's runs, in ns: descriptive, never tested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Maxima {
-    pub level: Level,
-    pub low_ns: i64,
-    pub high_ns: i64,
-}
-
-/// The result of a series of rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ObserverEffect {
-    /// Complete rounds.
-    pub rounds: u32,
-    /// Requested confidence of each single interval, in 0 .. 1.
-    pub confidence: f64,
-    pub costs: Vec<LevelCost>,
-    pub maxima: Vec<Maxima>,
-    /// Why there are no intervals, if there are none.
-    pub no_interval: Option<Remark>,
 }
 
 /// Compares every level with [`Level::Off`]. Incomplete rounds are ignored, and those beyond
@@ -169,7 +83,7 @@ fn figure_cost(level: Level, figure: FigureName, unit: Unit, pairs: &Pairs, conf
     } else {
         by_difference(figure, unit, pairs, confidence)?
     };
-    cost.sentence = sentence(level, &cost, pairs.len());
+    cost.sentence = words::claims::observer::sentence(level, &cost, pairs.len());
     Some(cost)
 }
 
@@ -213,39 +127,6 @@ fn by_difference(figure: FigureName, unit: Unit, pairs: &Pairs, confidence: f64)
         p_value: test.p_value(),
         sentence: String::new(),
     })
-}
-
-fn sentence(level: Level, cost: &FigureCost, rounds: usize) -> String {
-    let amount = |value: f64| cost.unit.amount(value);
-    let size = amount(cost.difference.value.abs());
-    let relative = cost.ratio.as_ref().map_or(String::new(), |ratio| format!(" ({})", change(ratio.value)));
-    let (what, effect) = match (&cost.figure, cost.difference.value > 0.0) {
-        (FigureName::P50, true) => ("the median wake-up".to_owned(), "later"),
-        (FigureName::P50, false) => ("the median wake-up".to_owned(), "earlier"),
-        (FigureName::P99, true) => ("the p99 of the wake-ups".to_owned(), "later"),
-        (FigureName::P99, false) => ("the p99 of the wake-ups".to_owned(), "earlier"),
-        (load, true) => (format!("the {load}"), "faster"),
-        (load, false) => (format!("the {load}"), "slower"),
-    };
-    let begin = level.recording();
-    let Some(interval) = cost.difference.interval else {
-        let plural = if rounds == 1 { "" } else { "s" };
-        return format!(
-            "{begin}: {what} came out {size} {effect}{relative} in {rounds} round{plural}, too few to say more."
-        );
-    };
-    let span = format!(
-        "{} interval {} to {}; {rounds} rounds, {}",
-        percent(interval.confidence),
-        amount(interval.low),
-        amount(interval.high),
-        p_value(cost.p_value)
-    );
-    if interval.contains(0.0) {
-        format!("{begin}: no effect on {what} was found ({span}).")
-    } else {
-        format!("{begin} makes {what} {size} {effect}{relative} ({span}).")
-    }
 }
 
 #[cfg(test)]

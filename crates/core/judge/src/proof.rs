@@ -3,18 +3,14 @@
 
 use crate::bounds::{new_maximum, time_needed};
 use crate::lateness::{Lateness, missed_are_known};
-use crate::limit::DISTURBANCE_S;
 use crate::quantile::{Stretches, stretches, stretches_needed};
 use crate::readings::Readings;
 use archive::causes::NewCause as SeenCauses;
 use archive::histogram::{bucket_high_ns, bucket_low_ns};
-use archive::method::SampleWord;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
-use serde::{Deserialize, Serialize};
-use words::amounts::{hours, hours_more, percent, time};
-use words::new_cause::{self, share};
-use words::sentence::sentence;
+use claims::limit::DISTURBANCE_S;
+pub use claims::proof::{CpuProof, NewCause, NewMaximum, Proof, QuantileInterval, TestLength};
 
 /// Quantiles that get an interval.
 const QUANTILES: [(&str, f64); 6] = [
@@ -32,76 +28,20 @@ const RATES: [(&str, f64); 4] =
     [("1/h", 1.0), ("1/day", 1.0 / 24.0), ("1/week", 1.0 / 168.0), ("1/year", 1.0 / 8766.0)];
 const HORIZONS_HOURS: [f64; 3] = [24.0, 168.0, 8766.0];
 
-/// The latencies between which a quantile lies, in ns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QuantileInterval {
-    pub quantile: String,
-    /// `None`: the quantile may be anywhere below the upper bound.
-    pub low_ns: Option<i64>,
-    /// `None`: the run is too short for an upper bound.
-    pub high_ns: Option<i64>,
-    /// Length in seconds of the stretches that count as independent.
-    #[serde(default)]
-    pub stretch_s: u32,
+fn new_cause(seen: &SeenCauses, confidence: f64) -> Option<NewCause> {
+    let (probability, high) = seen.bounds(confidence)?;
+    let (spikes, once) = (u64::from(seen.attributed), u64::from(seen.seen_once));
+    Some(NewCause { spikes, once, unexplained: u64::from(seen.unexplained), probability, high })
 }
 
-/// The proof of one CPU's samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CpuProof {
-    pub thread: u32,
-    pub cpu: u32,
-    pub max_ns: Option<i64>,
-    pub quantiles: Vec<QuantileInterval>,
-}
-
-/// Probability that a later run of some length sets a new maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct NewMaximum {
-    pub next_hours: f64,
-    pub probability: f64,
-}
-
-/// Hours without any event that show a lower rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TestLength {
-    pub rate: String,
-    pub hours: f64,
-}
-
-/// Causes of the spikes. Spikes of one cause within minutes of each other form one occasion.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct NewCause {
-    /// Occasions with an explained spike.
-    pub spikes: u64,
-    /// Occasions that are the only one of their cause.
-    pub once: u64,
-    /// Traced spikes that nothing explains; each may have a separate cause. Older documents do not count them.
-    #[serde(default)]
-    pub unexplained: u64,
-    pub probability: f64,
-    /// Upper bound at the requested confidence.
-    pub high: f64,
-}
-
-impl NewCause {
-    fn of(seen: &SeenCauses, confidence: f64) -> Option<Self> {
-        let (probability, high) = seen.bounds(confidence)?;
-        let (spikes, once) = (u64::from(seen.attributed), u64::from(seen.seen_once));
-        Some(Self { spikes, once, unexplained: u64::from(seen.unexplained), probability, high })
-    }
-}
-
-/// The proof of a run by its length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
-    pub hours: f64,
-    pub confidence: f64,
-    pub cpus: Vec<CpuProof>,
-    pub new_maximum: Vec<NewMaximum>,
-    pub test_lengths: Vec<TestLength>,
-    pub new_cause: Option<NewCause>,
-    /// The same as sentences.
-    pub sentences: Vec<String>,
+/// The tests after which the next quantiles have an interval with an upper end on every CPU.
+fn quantile_lengths(cpus: &[CpuProof], confidence: f64) -> Vec<TestLength> {
+    let missing = |name: &str| cpus.iter().any(|cpu| cpu.quantiles.iter().all(|known| known.quantile != name));
+    let lengths = QUANTILES.into_iter().filter(|(name, _)| missing(name)).filter_map(|(name, q)| {
+        let stretches = stretches_needed(1.0 - q, 0, (1.0 + confidence) / 2.0)?;
+        Some(TestLength { rate: name.into(), hours: stretches * f64::from(DISTURBANCE_S) / 3600.0 })
+    });
+    lengths.take(LENGTHS_SHOWN).collect()
 }
 
 /// The proof of a run with these causes; `None` if it measured nothing, or for an unknown time.
@@ -116,15 +56,16 @@ pub fn proof(run: &Run, summary: &RunSummary, causes: Option<&SeenCauses>, confi
     let mut proof = Proof {
         hours: length,
         confidence,
-        cpus,
         new_maximum: horizons
             .map(|next_hours| NewMaximum { next_hours, probability: new_maximum(length, next_hours) })
             .collect(),
         test_lengths: lengths.collect(),
-        new_cause: causes.and_then(|seen| NewCause::of(seen, confidence)),
+        new_cause: causes.and_then(|seen| new_cause(seen, confidence)),
+        quantile_lengths: quantile_lengths(&cpus, confidence),
+        cpus,
         sentences: Vec::new(),
     };
-    proof.sentences = sentences(&proof, causes, words::vocabulary::sample(summary), max_ns);
+    proof.sentences = words::claims::proof::sentences(&proof, causes, words::vocabulary::sample(summary), max_ns);
     Some(proof)
 }
 
@@ -184,44 +125,6 @@ fn interval(
         high_ns: Some(edge_ns(high).min(readings.latest_ns(max_ns))),
         stretch_s: largest.stretch_s as u32,
     })
-}
-
-fn sentences(proof: &Proof, causes: Option<&SeenCauses>, word: SampleWord, max_ns: i64) -> Vec<String> {
-    let mut sentences = Vec::new();
-    // Of several practically certain horizons, one is enough.
-    let certain = proof.new_maximum.iter().position(|next| next.probability > 0.999).unwrap_or(usize::MAX);
-    let later: Vec<String> = proof
-        .new_maximum
-        .iter()
-        .take(certain.saturating_add(1))
-        .map(|next| format!("{} in the next {}", share(next.probability), hours(next.next_hours)))
-        .collect();
-    sentences.push(format!(
-        "The maximum of {} is not a bound: if one hour is like another, a new one comes with a probability of up to {}.",
-        time(max_ns as f64),
-        later.join(", ")
-    ));
-    sentences.extend(causes.iter().map(|seen| sentence(&new_cause::clause(word, seen, proof.confidence))));
-    let lengths: Vec<String> =
-        proof.test_lengths.iter().map(|length| format!("{} for {}", hours_more(length.hours), length.rate)).collect();
-    sentences.push(format!(
-        "To show with {} confidence that something comes less often takes a test without it of {}.",
-        percent(proof.confidence),
-        lengths.join(", ")
-    ));
-    let missing = |name: &str| proof.cpus.iter().any(|cpu| cpu.quantiles.iter().all(|known| known.quantile != name));
-    let lengths = QUANTILES.into_iter().filter(|(name, _)| missing(name)).filter_map(|(name, q)| {
-        let stretches = stretches_needed(1.0 - q, 0, (1.0 + proof.confidence) / 2.0)?;
-        Some(format!("{} for {name}", hours_more(stretches * f64::from(DISTURBANCE_S) / 3600.0)))
-    });
-    let lengths: Vec<String> = lengths.take(LENGTHS_SHOWN).collect();
-    if !lengths.is_empty() {
-        sentences.push(format!(
-            "The interval of a higher quantile has an upper end after {} or more; each end has half of the error.",
-            lengths.join(", ")
-        ));
-    }
-    sentences
 }
 
 #[cfg(test)]

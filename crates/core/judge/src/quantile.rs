@@ -6,34 +6,13 @@
 use crate::lateness::Lateness;
 use crate::mean_share::Shares;
 use crate::memory::{self, STRETCHES_MIN};
-use serde::{Deserialize, Serialize};
+pub use claims::verdict::QuantileCounts;
 
 /// FAIL uses longer stretches where the run has enough of them: a disturbance may last for minutes.
 const FAIL_STRETCH_S_MAX: usize = 600;
 const FAIL_STRETCHES: usize = 6;
 /// A second with this share of late wake-ups is one of a disturbance.
 const MOSTLY: f64 = 0.5;
-
-/// Wake-ups over a latency and the stretches in which they were counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QuantileCounts {
-    /// Periods that were due, missed ones included.
-    pub samples: u64,
-    /// Missed periods that were certainly late.
-    pub missed: u64,
-    /// Late periods, missed ones included: certainly, and at most.
-    pub over: u64,
-    pub over_most: u64,
-    /// Length in seconds of the stretches that count as independent, and their number.
-    pub stretch_s: u32,
-    pub stretches: u64,
-    /// The same length for FAIL; 0 if FAIL needs no such assumption.
-    pub fail_stretch_s: u32,
-    /// Number of seconds, and how many of them have no record.
-    pub seconds: u64,
-    pub seconds_unknown: u64,
-}
 
 /// Length in seconds of independent stretches, and whether the run shows that they are independent: as long as a
 /// disturbance may be, as the longest one that was seen, and as bad seconds resemble their neighbours.

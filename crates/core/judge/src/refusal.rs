@@ -1,9 +1,11 @@
 //! Why nothing is claimed from a run, or what limits a claim.
 
+use archive::method::SampleWord;
 use archive::problem::Problem;
 use thiserror::Error;
 use words::amounts::{hours, percent, rough, time};
 use words::figures::counted;
+use words::vocabulary::largest;
 
 /// A reason against a claim, or a limitation of one.
 #[derive(Debug, Clone, PartialEq, Error, Problem)]
@@ -162,14 +164,13 @@ pub enum Refusal {
         fix = "measure again with a longer `--settle`, or state a limit on missed periods, such as `--limit 'missed < 1/h'`"
     )]
     MissedUnexplained,
-    /// `largest` is the largest latency as a clause.
-    #[error("{}", refuted(.largest, *.missed))]
+    #[error("{}", refuted(**.word, *.latency_ns, *.missed))]
     #[problem(
         code = "judge.refuted",
         meaning = "The limit allows no late wake-up, and there was one.",
         fix = "look at the causes with `tardy explain`, or allow a rate, such as `--allow 1/day`"
     )]
-    Refuted { largest: String, missed: u64 },
+    Refuted { word: Box<SampleWord>, latency_ns: i64, missed: u64 },
     #[error("{}", unplaced(*.certain))]
     #[problem(
         code = "judge.maximum-unplaced",
@@ -336,7 +337,8 @@ fn cpus(absent: &[u32]) -> String {
     format!("{} {}", if absent.len() == 1 { "" } else { "s" }, numbers.join(", "))
 }
 
-fn refuted(largest: &str, missed: u64) -> String {
+fn refuted(word: SampleWord, latency_ns: i64, missed: u64) -> String {
+    let largest = largest(word, &time(latency_ns as f64));
     let missed = match missed {
         0 => String::new(),
         missed => format!(" and missed {}", counted(missed, "period")),

@@ -8,7 +8,7 @@
 //! The interval holds all shifts that the test does not reject. Its ends are means of subsets of the differences
 //! (Hartigan 1969), so it is found by sorting all subset means.
 
-use serde::{Deserialize, Serialize};
+pub use claims::interval::Interval;
 use thiserror::Error;
 
 /// Most pairs to enumerate: 2^20 patterns take milliseconds and a few MB.
@@ -26,21 +26,6 @@ pub enum SignFlipError {
     TooMany(usize),
     #[error("failed to compare: a difference is not a number; leave out the round it comes from")]
     NotFinite,
-}
-
-/// All values of an effect that the data do not contradict.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    pub low: f64,
-    pub high: f64,
-    /// Requested confidence, in 0 .. 1. The interval's actual confidence is at least this.
-    pub confidence: f64,
-}
-
-impl Interval {
-    pub fn contains(&self, value: f64) -> bool {
-        self.low <= value && value <= self.high
-    }
 }
 
 /// The rounds are too few for an interval of the requested confidence.

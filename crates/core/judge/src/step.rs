@@ -1,7 +1,7 @@
 //! The verdict of one step of a plan, and of all steps together.
 
-use crate::limit::{Limit, LimitError, Requirement};
 use crate::verdict::{Judgement, Verdict};
+use claims::limit::{Limit, LimitError, Requirement};
 use serde::{Deserialize, Serialize};
 
 /// The outcome of a step, ordered by severity.
@@ -75,7 +75,7 @@ pub fn counted_ns(limits: &[Limit]) -> Result<Option<i64>, LimitError> {
 mod tests {
     use super::StepVerdict::*;
     use super::*;
-    use crate::limit::Rate;
+    use claims::limit::Rate;
 
     fn judgement(verdict: Verdict) -> Judgement {
         let limit = Limit::parse("missed < 1/h", &Rate::parse("never").unwrap(), |_| Ok::<u64, String>(1)).unwrap();
@@ -83,6 +83,7 @@ mod tests {
             limit,
             confidence: 0.95,
             verdict,
+            withheld: None,
             sentence: String::new(),
             cpus: Vec::new(),
             doubts: Vec::new(),

@@ -5,7 +5,7 @@ pub use crate::plot::steps::Step;
 
 use crate::plot::steps as drawings;
 use crate::plot::style;
-use judge::unit::Unit;
+use claims::unit::Unit;
 use maud::{DOCTYPE, PreEscaped, html};
 use words::printable::printable_page;
 

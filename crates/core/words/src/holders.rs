@@ -1,6 +1,7 @@
 //! Names of threads, interrupts and whatever else can have a CPU.
 
 use archive::culprit::{Holder, Holders, KernelName, KernelPriority, Preferred, TaskName};
+use archive::owner::Standstill;
 use archive::trace_event::{Interrupt, softirq};
 
 /// `hackbench-4711`; `thread-4711` if its name is unknown.
@@ -81,5 +82,16 @@ pub fn priority(priority: Option<KernelPriority>) -> String {
         Some(100..) => "no real-time priority".into(),
         Some(priority) => format!("kernel priority {priority}"),
         None => "an unknown priority".into(),
+    }
+}
+
+/// The holder of the CPU, with the reason that it did not run its own code.
+pub fn standstill(why: Standstill, holder: &str) -> String {
+    match why {
+        Standstill::NotInterrupted => format!("interrupt not delivered to {holder}"),
+        Standstill::InCode => format!("stood still in {holder}"),
+        Standstill::NotExecuted => format!("not executed by the hypervisor, in {holder}"),
+        Standstill::StackRecorded => format!("stack trace in {holder}"),
+        Standstill::AllCpus => format!("no CPU recorded anything, this one was in {holder}"),
     }
 }

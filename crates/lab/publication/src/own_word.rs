@@ -6,8 +6,8 @@ use archive::load::{BUILTIN_LOADS, PROGRAM_LOADS};
 use archive::message::LossKind;
 use archive::settings::Policy;
 use archive::trace_event::softirq;
-use judge::limit::{Limit, Rate};
-use judge::machine::DoubtKind;
+use claims::doubt::DoubtKind;
+use claims::limit::{Limit, Rate};
 
 const TRACERS: [&str; 11] = [
     "nop",

@@ -12,7 +12,7 @@ use account::Account;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::histogram::Histogram;
 use archive::summary::{CountedLimit, LatencyFigures, RunSummary, headline};
-use judge::figure_name::FigureName;
+use claims::figure_name::FigureName;
 use judge::history::scenario;
 use judge::step::StepVerdict;
 use report::conditions;

@@ -4,8 +4,8 @@ use super::quantity::{QuantityError, time_ns};
 use crate::exit::UsageError;
 use account::planned::{self, ALLOW_DEFAULT, CONFIDENCE_DEFAULT};
 use archive::reader::Run;
+use claims::limit::{Limit, Rate, Requirement};
 use clap::{Args, ValueEnum};
-use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 
 /// Limits that must hold, and how they are claimed.

@@ -9,7 +9,7 @@ use crate::options::quantity::{positive_time_ns, time_ns};
 use archive::planned::{PlannedLimit, PlannedStep};
 use archive::roles::RunRole;
 use archive::settings::RunSettings;
-use judge::limit::{Limit, Rate};
+use claims::limit::{Limit, Rate};
 use judge::machine::DoubtKind;
 use judge::step::counted_ns;
 use machines::target_file::{MissingTarget, TargetFileError};

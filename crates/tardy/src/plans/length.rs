@@ -47,7 +47,7 @@ pub fn warn(plan: &CheckedPlan) {
 fn of_step(step: &CheckedStep, confidence: f64) -> Vec<TooShort> {
     // A step without an end measures for as long as the user wants.
     let Some(measured_ns) = step.duration_ns() else { return Vec::new() };
-    let of_limit = |limit: &judge::limit::Limit| {
+    let of_limit = |limit: &claims::limit::Limit| {
         let lengths = needed(limit, step.settings.interval_ns, confidence).lengths;
         let needed_hours = lengths.first().filter(|length| length.events == 0).map(|length| length.hours);
         let enough = needed_hours.is_some_and(|hours| hours <= measured_ns as f64 / 3.6e12);

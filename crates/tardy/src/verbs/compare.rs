@@ -17,14 +17,16 @@ use crate::verb::{Group, Place, Verb};
 use crate::virtual_time::seed_runs::{archives_of, is_virtual};
 use account::{Account, ComparedRuns, ExplanationSource, compared};
 use archive::reader::Run;
+use claims::difference_kind::DifferenceKind;
+use claims::unit::Unit;
 use clap::Args;
 use interchange::exports::published_results::historical;
-use judge::compare::{ComparedCulprit, ComparedFigure, Comparison, WORK_NO_INTERVAL};
+use judge::compare::{ComparedCulprit, ComparedFigure, Comparison};
 use judge::difference::Difference;
-use judge::difference_kind::DifferenceKind;
-use judge::unit::Unit;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use words::claims::comparison::WORK_NO_INTERVAL;
+use words::claims::difference::in_units;
 use words::culprits::named;
 use words::figures::{count, latency};
 
@@ -177,7 +179,7 @@ fn short(compared: &ComparedRuns, typed: &[String], page: Page) -> Page {
     short.table(&figures(comparison));
     comparison.cautions.iter().for_each(|caution| short.text(1, "caution: ", &caution.text));
     short.optional("Causes: ", one_sided_causes(comparison));
-    let kinds: BTreeSet<String> = comparison.differences.iter().map(|difference| difference.in_units().0).collect();
+    let kinds: BTreeSet<String> = comparison.differences.iter().map(|difference| in_units(difference).0).collect();
     let differing = kinds.into_iter().collect::<Vec<_>>().join(", ");
     short.optional("Other differences: ", Some(differing).filter(|kinds| !kinds.is_empty()));
     short.text(1, "", &comparison.sentence);
@@ -312,7 +314,7 @@ fn lay_out_differences(differences: &[Difference], page: &mut Page) {
         }
         let (_, so_far) = shown.iter().find(|(what, _)| *what == difference.what).expect("it was just counted");
         if *so_far <= DIFFERENCES_SHOWN {
-            let (name, difference) = difference.in_units();
+            let (name, difference) = in_units(difference);
             page.wrapped(&format!("  {name}: "), &sides(&difference));
         }
     }

@@ -19,6 +19,7 @@ use report::write_history_pngs;
 use sparkline::sparkline;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use words::claims::difference::in_units;
 use words::figures::counted;
 
 /// Version of the document that `tardy history --json` prints.
@@ -209,7 +210,7 @@ fn changes(series: &Series, runs: &[HistoryRun], page: &mut Page) {
 }
 
 fn differences(differences: &[Difference], page: &mut Page) {
-    for (name, difference) in differences.iter().take(DIFFERENCES_SHOWN).map(Difference::in_units) {
+    for (name, difference) in differences.iter().take(DIFFERENCES_SHOWN).map(in_units) {
         let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
         let text = format!("{} before, {} after", side(&difference.a), side(&difference.b));
         page.wrapped(&format!("    {name}: "), &text);
@@ -222,11 +223,11 @@ fn differences(differences: &[Difference], page: &mut Page) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use claims::figure_name::FigureName;
+    use claims::unit::Unit;
     use fixtures::assert_sentence;
     use judge::experiment::{Metric, Scale};
-    use judge::figure_name::FigureName;
     use judge::history::Point;
-    use judge::unit::Unit;
 
     fn few(scenario: &str, runs: usize) -> Series {
         let point = Point { archive: String::new(), id: String::new(), started_unix_ns: None, value: 1.0 };

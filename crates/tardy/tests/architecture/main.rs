@@ -6,6 +6,7 @@ mod commands;
 mod compilers;
 mod dependencies;
 mod documents;
+mod facts;
 mod layers;
 mod loads;
 mod problems;

@@ -43,7 +43,7 @@ const LETTERS_LEAST: usize = 12;
 
 /// Whether a text has prose: words of letters, separated by single blanks. Code in backticks, commands of `tardy`, names in
 /// capitals, numbers and placeholders are not words of prose.
-fn is_prose(text: &str) -> bool {
+pub fn is_prose(text: &str) -> bool {
     let spoken = text.split('`').step_by(2);
     spoken.into_iter().any(|part| {
         let (mut words, mut letters) = (0, 0);
@@ -72,7 +72,7 @@ enum Place {
 }
 
 /// The tests in a source, with the number of lines before them.
-fn tests_in<'a>(name: &str, source: &'a str) -> (usize, &'a str) {
+pub fn tests_in<'a>(name: &str, source: &'a str) -> (usize, &'a str) {
     if name.contains("/tests/") || name.ends_with("/tests.rs") {
         return (0, source);
     }
@@ -148,7 +148,7 @@ fn arguments(group: &Group) -> Vec<TokenStream> {
 }
 
 /// The text of a literal, if it is a string.
-fn content(literal: &str) -> Option<String> {
+pub fn content(literal: &str) -> Option<String> {
     let quoted = literal.trim_start_matches('r').trim_matches('#');
     let text = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let mut lines = text.split("\\\n");

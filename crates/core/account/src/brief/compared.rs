@@ -5,9 +5,9 @@ use super::fitted::{Shrink, fitted};
 use super::left_out::{LeftOut, drop_last};
 use super::short::Short;
 use crate::ComparedRuns;
+use claims::difference_kind::DifferenceKind;
 use judge::compare::{ComparedCulprit, ComparedFigure};
 use judge::difference::Difference;
-use judge::difference_kind::DifferenceKind;
 use serde::Serialize;
 
 /// The command that gives a verdict about two systems.

@@ -5,6 +5,7 @@ use crate::read::names::Names;
 use crate::replay::context::{Context, ToolThreads};
 use crate::replay::trace::{CpuActivity, Trace};
 use archive::explanation::{Owner, OwnerKind, Phase, PhaseName};
+use archive::owner::Standstill;
 use std::collections::HashMap;
 
 /// Named owners of one phase; the rest is combined into one owner per kind.
@@ -50,16 +51,16 @@ impl Answer {
     }
 
     pub fn name(self, names: &Names) -> String {
-        match self {
-            Self::Held(context) => context.name(names),
-            Self::SilenceThisCpu(context) => format!("interrupt not delivered to {}", context.name(names)),
-            Self::StoodStill(context) => format!("stood still in {}", context.name(names)),
-            Self::NotExecuted(context) => format!("not executed by the hypervisor, in {}", context.name(names)),
-            Self::StackRecorded(context) => format!("stack trace in {}", context.name(names)),
-            Self::SilenceAllCpus(context) => {
-                format!("no CPU recorded anything, this one was in {}", context.name(names))
-            }
-        }
+        let holder = self.context().name(names);
+        let why = match self {
+            Self::Held(_) => return holder,
+            Self::SilenceThisCpu(_) => Standstill::NotInterrupted,
+            Self::StoodStill(_) => Standstill::InCode,
+            Self::NotExecuted(_) => Standstill::NotExecuted,
+            Self::StackRecorded(_) => Standstill::StackRecorded,
+            Self::SilenceAllCpus(_) => Standstill::AllCpus,
+        };
+        words::holders::standstill(why, &holder)
     }
 }
 

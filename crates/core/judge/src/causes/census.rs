@@ -4,6 +4,7 @@ use crate::compare::Side;
 use archive::causes::CauseGroup;
 use archive::explanation::ExplanationStatus;
 use archive::reader::{Run, ThreadRun};
+use claims::causes::Uncounted;
 use std::collections::BTreeSet;
 
 /// Consecutive wake-ups of one cause within this time count once.
@@ -15,18 +16,16 @@ pub enum Floor {
     /// Every wake-up later than this, in ns, has a trace.
     Above(i64),
     /// There is no such latency, for this reason.
-    Nowhere(String),
+    Nowhere(Uncounted),
 }
 
 /// The worst wake-up that has no trace, over all threads.
 pub fn floor(side: Side) -> Floor {
     if side.run.threads.is_empty() {
-        return Floor::Nowhere("no sample was measured".into());
+        return Floor::Nowhere(Uncounted::NothingMeasured);
     }
     if side.run.spikes.iter().any(|spike| spike.watched.is_some()) {
-        return Floor::Nowhere(
-            "the threads of another program were watched, which do not wake at a rate of their own".into(),
-        );
+        return Floor::Nowhere(Uncounted::Watched);
     }
     let traced: BTreeSet<(u32, u64)> = side
         .run
@@ -39,28 +38,28 @@ pub fn floor(side: Side) -> Floor {
         .map(|spike| (spike.thread, spike.sample.cycle))
         .collect();
     if traced.is_empty() {
-        return Floor::Nowhere("no sample has a trace".into());
+        return Floor::Nowhere(Uncounted::NoTrace);
     }
     let mut highest = 0;
     for thread in side.run.threads.values() {
         match of_thread(thread, &traced) {
             Ok(ns) => highest = highest.max(ns),
-            Err(why) => return Floor::Nowhere(why.into()),
+            Err(why) => return Floor::Nowhere(why),
         }
     }
     Floor::Above(highest)
 }
 
-fn of_thread(thread: &ThreadRun, traced: &BTreeSet<(u32, u64)>) -> Result<i64, &'static str> {
+fn of_thread(thread: &ThreadRun, traced: &BTreeSet<(u32, u64)>) -> Result<i64, Uncounted> {
     if thread.totals.records_dropped > 0 {
-        return Err("records of samples were dropped");
+        return Err(Uncounted::RecordsDropped);
     }
     let worst = thread.worst.iter();
     let untraced = worst.clone().filter(|sample| !traced.contains(&(thread.thread, sample.cycle)));
     let untraced = untraced.map(|sample| sample.latency_ns).max();
     // Samples outside the worst list are at most as late as its last entry.
     let rest = if (thread.worst.len() as u64) < thread.totals.cycles {
-        Some(worst.map(|sample| sample.latency_ns).min().ok_or("the worst samples were not kept")?)
+        Some(worst.map(|sample| sample.latency_ns).min().ok_or(Uncounted::WorstNotKept)?)
     } else {
         None
     };

@@ -9,53 +9,32 @@ use super::round::scaled;
 use super::{Metric, PairedRound, Scale};
 use crate::median::median;
 use crate::paired_test::{PairedTest, joint_p_value};
-use serde::{Deserialize, Serialize};
-use words::amounts::{change, p_value};
+use claims::experiment::CarryOver;
 
 /// An effect of the order with a larger p-value is not even a hint.
 const HINT: f64 = 0.5;
 /// An outlier is further from the median than this multiple of the median deviation.
 const FAR: f64 = 4.0;
 
-/// How runs that follow a run of B differ from runs that follow a run of A.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CarryOver {
-    /// By this factor.
-    pub ratio: f64,
-    /// Two-sided and exact.
-    pub p_value: f64,
-    pub differs: bool,
-    pub sentence: String,
+/// `None` for counts, and where a round lacks the figure or the order is not known.
+pub fn carry_over(rounds: &[PairedRound], metric: &Metric, risk: f64) -> Option<CarryOver> {
+    let order = Order::of(rounds, metric)?;
+    let p = order.p_value()?;
+    let ratio = order.after_b().exp();
+    let mut effect = CarryOver { ratio, p_value: p, differs: p <= risk, sentence: String::new() };
+    effect.sentence = words::claims::experiment::carry_over(&effect, &metric.name);
+    ratio.is_finite().then_some(effect)
 }
 
-impl CarryOver {
-    /// `None` for counts, and where a round lacks the figure or the order is not known.
-    pub fn of(rounds: &[PairedRound], metric: &Metric, risk: f64) -> Option<Self> {
-        let order = Order::of(rounds, metric)?;
-        let p = order.p_value()?;
-        let ratio = order.after_b().exp();
-        let sentence = format!(
-            "Runs after a run of B have a {} of {} against runs after a run of A ({}): a run changes the next one, or B \
-             depends on its place in the round, so no difference between A and B follows. Let the machine settle before each \
-             run, such as `--a-before 'sleep 60' --b-before 'sleep 60'`.",
-            metric.name,
-            change(ratio),
-            p_value(p)
-        );
-        ratio.is_finite().then_some(Self { ratio, p_value: p, differs: p <= risk, sentence })
+/// Whether the order may explain a difference that a figure shows: it has an effect, or a hint of one, and without the
+/// effect the figure shows nothing.
+/// `correction` is the factor of its p-value for the other figures.
+pub fn may_explain(effect: &CarryOver, rounds: &[PairedRound], metric: &Metric, correction: f64, risk: f64) -> bool {
+    if effect.differs || effect.p_value > HINT {
+        return effect.differs;
     }
-
-    /// Whether the order may explain a difference that a figure shows: it has an effect, or a hint of one, and without the
-    /// effect the figure shows nothing.
-    /// `correction` is the factor of its p-value for the other figures.
-    pub fn may_explain(&self, rounds: &[PairedRound], metric: &Metric, correction: f64, risk: f64) -> bool {
-        if self.differs || self.p_value > HINT {
-            return self.differs;
-        }
-        let shown =
-            |rounds: &Vec<(f64, f64)>| PairedTest::of(rounds).is_ok_and(|test| test.p_value() * correction <= risk);
-        Order::of(rounds, metric).is_some_and(|order| !order.rounds_without_it().iter().all(shown))
-    }
+    let shown = |rounds: &Vec<(f64, f64)>| PairedTest::of(rounds).is_ok_and(|test| test.p_value() * correction <= risk);
+    Order::of(rounds, metric).is_some_and(|order| !order.rounds_without_it().iter().all(shown))
 }
 
 /// A figure in the order of its runs, as logarithms.

@@ -1,15 +1,15 @@
 //! How many rounds it takes until every figure of an experiment can be shown to differ.
 
-use super::parts::Parts;
 use super::{MetricResult, Stopping};
 use crate::e_process::evidence;
-use crate::figure_name::FigureName;
 use crate::sign_flip::PAIRS_MAX;
+use claims::experiment::ErrorParts;
+use claims::figure_name::FigureName;
 
 /// Least number of rounds in which equal signs show a change of every figure; `others` beside the primary one. `None` if
 /// more than [`PAIRS_MAX`].
 pub fn rounds_needed(others: usize, confidence: f64, stopping: Stopping) -> Option<u32> {
-    let level = (1.0 - confidence) * Parts::of(others).other;
+    let level = (1.0 - confidence) * ErrorParts::of(others).other;
     (1..=PAIRS_MAX).find(|rounds| least_p(*rounds, stopping) <= level + 1e-12).map(|rounds| rounds as u32)
 }
 
@@ -31,7 +31,7 @@ pub struct Enough {
 
 impl Enough {
     pub fn of(rounds: usize, others: usize, confidence: f64, stopping: Stopping) -> Self {
-        let parts = Parts::of(others);
+        let parts = ErrorParts::of(others);
         let shows = |part: f64| least_p(rounds, stopping) <= part * (1.0 - confidence) + 1e-12;
         Self {
             primary: shows(parts.primary),

@@ -3,10 +3,8 @@
 
 use super::Stopping;
 use crate::sign_test;
-use serde::{Deserialize, Serialize};
+use claims::experiment::{Failed, FailureResult};
 use statrs::function::beta::{beta_reg, ln_beta};
-use words::amounts::p_value;
-use words::figures::counted;
 
 /// Failed runs that more of B than of A leave open which is worse, if chance may explain them.
 const MORE_MIN: u32 = 2;
@@ -17,14 +15,6 @@ const MORE_PART: f64 = 0.8;
 /// for the sign test. Runs that failed only sometimes before may do so by chance.
 pub fn void_rounds_max(complete_rounds: usize) -> usize {
     if complete_rounds == 0 { 3 } else { 6 }
-}
-
-/// Void rounds, by the variant whose run failed. The coin decides which variant runs first, and a failed run ends its
-/// round, so without a difference each is as likely to be of B as of A.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
-    pub a: u32,
-    pub b: u32,
 }
 
 /// Two exact tests, of "B fails more often" and of "less often", with their shares of the error.
@@ -47,51 +37,24 @@ fn wealth(of_these: f64, of_others: f64) -> f64 {
     ((of_these + of_others + 1.0) * std::f64::consts::LN_2 + ln_beta(these, others)).exp() * above_half
 }
 
-/// Whether one variant fails more often.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FailureResult {
-    pub failed: Failed,
-    /// Of the exact sign test, or of evidence that holds after every round; four fifths of the error are for "more often".
-    pub p_value: f64,
-    pub differs: bool,
-    pub sentence: String,
+/// `None` if no run failed.
+pub fn failures(failed: Failed, risk: f64, stopping: Stopping) -> Option<FailureResult> {
+    let Failed { a, b } = failed;
+    if a + b == 0 {
+        return None;
+    }
+    let p = match stopping {
+        Stopping::FixedRounds => p_of_sign_test(a, b),
+        Stopping::UntilDecided => p_after_any_round(a, b),
+    };
+    let mut result = FailureResult { failed, p_value: p, differs: p <= risk, sentence: String::new() };
+    result.sentence = words::claims::experiment::failures(&result);
+    Some(result)
 }
 
-impl FailureResult {
-    /// `None` if no run failed.
-    pub fn of(failed: Failed, risk: f64, stopping: Stopping) -> Option<Self> {
-        let Failed { a, b } = failed;
-        if a + b == 0 {
-            return None;
-        }
-        let p = match stopping {
-            Stopping::FixedRounds => p_of_sign_test(a, b),
-            Stopping::UntilDecided => p_after_any_round(a, b),
-        };
-        let mut result = Self { failed, p_value: p, differs: p <= risk, sentence: String::new() };
-        result.sentence = result.words();
-        Some(result)
-    }
-
-    pub fn b_is_worse(&self) -> bool {
-        self.differs && self.failed.b > self.failed.a
-    }
-
-    /// Whether B failed more often, and chance may explain it.
-    pub fn open(&self) -> bool {
-        !self.differs && self.failed.b >= self.failed.a + MORE_MIN
-    }
-
-    fn words(&self) -> String {
-        let Failed { a, b } = self.failed;
-        let counts = format!("{} of B and {a} of A failed and made their rounds void", counted(u64::from(b), "run"));
-        let p = p_value(self.p_value);
-        match (self.differs, b > a) {
-            (true, true) => format!("B fails more often: {counts} ({p})."),
-            (true, false) => format!("B fails less often: {counts} ({p})."),
-            (false, _) => format!("{counts} ({p}: chance may explain the difference)."),
-        }
-    }
+/// Whether B failed more often, and chance may explain it.
+pub fn open(result: &FailureResult) -> bool {
+    !result.differs && result.failed.b >= result.failed.a + MORE_MIN
 }
 
 #[cfg(test)]
@@ -101,17 +64,17 @@ mod tests {
 
     #[test]
     fn a_variant_that_fails_more_often_is_worse() {
-        let of = |a, b, stopping| FailureResult::of(Failed { a, b }, 0.05, stopping);
+        let of = |a, b, stopping| failures(Failed { a, b }, 0.05, stopping);
         let five = of(0, 5, Stopping::FixedRounds).unwrap();
         assert!(five.b_is_worse() && (five.p_value - 1.0 / 32.0 / 0.8).abs() < 1e-12);
         assert_sentence!("failures-of-b", five.sentence);
         assert!(!of(0, 6, Stopping::UntilDecided).unwrap().differs, "it may look after every round");
         assert!(of(0, 7, Stopping::UntilDecided).unwrap().differs);
         let some = of(1, 4, Stopping::FixedRounds).unwrap();
-        assert!(some.open() && !some.differs, "{}", some.sentence);
+        assert!(open(&some) && !some.differs, "{}", some.sentence);
         assert_sentence!("failures-by-chance", some.sentence);
         let of_a = of(9, 0, Stopping::FixedRounds).unwrap();
-        assert!(!of_a.b_is_worse() && !of_a.open() && of_a.differs, "{}", of_a.sentence);
+        assert!(!of_a.b_is_worse() && !open(&of_a) && of_a.differs, "{}", of_a.sentence);
         assert_eq!(of(0, 0, Stopping::FixedRounds), None);
     }
 
@@ -123,9 +86,8 @@ mod tests {
                 (0..b)
                     .fold(0.5f64.powi(failed as i32), |chance, at| chance * f64::from(failed - at) / f64::from(at + 1))
             };
-            let wrong = |b: &u32| {
-                FailureResult::of(Failed { a: failed - b, b: *b }, 0.05, Stopping::FixedRounds).unwrap().differs
-            };
+            let wrong =
+                |b: &u32| failures(Failed { a: failed - b, b: *b }, 0.05, Stopping::FixedRounds).unwrap().differs;
             let error: f64 = (0..=failed).filter(wrong).map(chance).sum();
             assert!(error <= 0.05 + 1e-12, "{failed}: {error}");
         }

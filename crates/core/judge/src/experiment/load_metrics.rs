@@ -1,10 +1,10 @@
 //! The work of loads as figures of an experiment.
 
-use super::metric::{Metric, Scale};
 use super::round::{PairedRound, VariantFigures, pairs};
-use crate::figure_name::FigureName;
+use super::{Metric, Scale};
 use crate::figures::LoadRate;
-use crate::unit::Unit;
+use claims::figure_name::FigureName;
+use claims::unit::Unit;
 
 /// Work of each load that all runs have. The processor time of a command does not measure its work.
 pub fn load_metrics(rounds: &[PairedRound]) -> Vec<Metric> {

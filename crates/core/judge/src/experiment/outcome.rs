@@ -1,9 +1,9 @@
 //! The outcome of an experiment, and its sentence.
 
+use super::carry_over::{carry_over, may_explain};
 use super::enough::Enough;
+use super::failures;
 use super::{CarryOver, FailureResult, MetricResult, Outcome, PairedRound};
-use crate::figure_name::FigureName;
-use words::amounts::percent;
 
 /// The outcome, and its sentence.
 pub struct Answer {
@@ -23,15 +23,15 @@ pub fn answer(
     let (shown, decisive) = headline(rows);
     let risk = 1.0 - confidence;
     let order = decisive.iter().filter_map(|row| {
-        let order = CarryOver::of(rounds, &row.metric, risk)?;
+        let order = carry_over(rounds, &row.metric, risk)?;
         let correction = row.p_adjusted / row.p_value;
         let explains =
-            if row.differs { order.may_explain(rounds, &row.metric, correction, risk) } else { order.differs };
+            if row.differs { may_explain(&order, rounds, &row.metric, correction, risk) } else { order.differs };
         explains.then_some(order)
     });
     let order: Vec<CarryOver> = order.collect();
     let fails = failures.is_some_and(FailureResult::b_is_worse);
-    let open = !order.is_empty() || failures.is_some_and(FailureResult::open);
+    let open = !order.is_empty() || failures.is_some_and(failures::open);
     let outcome = match shown {
         _ if fails => Outcome::Worse,
         Outcome::Worse if order.is_empty() => Outcome::Worse,
@@ -43,7 +43,8 @@ pub fn answer(
     let of_rows: Vec<String> = if enough.primary { of_rows.collect() } else { Vec::new() };
     let failures = failures.map(|failures| failures.sentence.clone());
     let parts = failures.into_iter().chain(order.into_iter().take(1).map(|order| order.sentence)).chain(of_rows);
-    let few = (outcome != Outcome::Worse && !hidden.is_empty()).then(|| few(rounds.len(), &hidden, enough, confidence));
+    let few = (outcome != Outcome::Worse && !hidden.is_empty())
+        .then(|| words::claims::experiment::too_few(rounds.len(), &hidden, enough.rounds_needed, confidence));
     Answer { outcome, sentence: parts.chain(few).collect::<Vec<_>>().join(" ") }
 }
 
@@ -60,18 +61,4 @@ fn headline(rows: &[MetricResult]) -> (Outcome, Vec<&MetricResult>) {
         (None, Some(better)) => (Outcome::Better, vec![better]),
         (None, None) => (Outcome::NoDifferenceFound, rows.iter().take(1).collect()),
     }
-}
-
-fn few(rounds: usize, hidden: &[&FigureName], enough: &Enough, confidence: f64) -> String {
-    let names: Vec<String> = hidden.iter().map(|name| name.to_string()).collect();
-    let names = match names.split_last() {
-        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
-        _ => names.concat(),
-    };
-    let rounds = if rounds == 1 { "1 round shows".to_owned() } else { format!("{rounds} rounds show") };
-    let needed = match enough.rounds_needed {
-        Some(needed) => format!("{needed} rounds can"),
-        None => "use a lower confidence".to_owned(),
-    };
-    format!("{rounds} no change of {names} with {} confidence, however large it is: {needed}.", percent(confidence))
 }

@@ -1,11 +1,11 @@
 //! The contribution of runs to an experiment: their figures, loads and causes, in pairs.
 
 use super::{Metric, Scale};
-use crate::figure_name::FigureName;
 use crate::figures::{LoadRate, all_periods, load_rates, quantile_ns};
 use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus};
 use archive::reader::Run;
+use claims::figure_name::FigureName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The contribution of one run to a comparison.

@@ -4,8 +4,8 @@ mod harm;
 
 use super::*;
 use crate::coin::Coin;
-use crate::figure_name::FigureName;
 use crate::figures::LoadRate;
+use claims::figure_name::FigureName;
 use fixtures::assert_sentence;
 
 fn figures(p99_ns: f64, culprits: &[&str]) -> VariantFigures {

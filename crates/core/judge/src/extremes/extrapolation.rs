@@ -10,9 +10,8 @@ use archive::explanation::{Explanation, ExplanationStatus};
 use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::summary::RunSummary;
-use serde::{Deserialize, Serialize};
+pub use claims::extrapolation::{Estimate, Extrapolation};
 use std::collections::BTreeSet;
-use words::amounts::{hours, percent, time};
 
 /// Longest horizon, as a multiple of the test's length.
 pub const HORIZON_MAX: f64 = 10.0;
@@ -27,34 +26,6 @@ const EXTREMAL_INDEX_MIN: f64 = 0.8;
 const PEAK_S_MAX: usize = 60;
 /// Largest share of seconds without a record.
 const MISSING_MAX: f64 = 0.01;
-
-/// The tail of one thread's latencies, extrapolated to a longer time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Median of the horizon's maximum in ns, with its interval.
-    pub median_maximum_ns: Profile,
-    /// The same from the maxima of blocks.
-    pub cross_check_ns: Profile,
-    pub threshold_ns: f64,
-    pub peaks: u32,
-    /// Length of time per peak, in seconds.
-    pub peak_s: u32,
-    pub shape: Profile,
-}
-
-/// The result for one thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Extrapolation {
-    pub thread: u32,
-    pub cpu: u32,
-    pub horizon_hours: f64,
-    pub gate: Gate,
-    pub estimate: Option<Estimate>,
-    /// Why there is no estimate.
-    pub refusal: Option<Remark>,
-    /// The result as a sentence.
-    pub sentence: String,
-}
 
 /// The gate, passed or not, and the estimate or the reason for its refusal.
 pub type Answer = (Gate, Result<Estimate, Refusal>);
@@ -76,18 +47,24 @@ pub fn extrapolate(
                 (gate, estimate.and_then(alike))
             }
         };
-        let sentence = sentence(thread.cpu, horizon_hours, summary.measured_ns, &estimate, confidence);
-        Extrapolation {
-            thread: thread.thread,
-            cpu: thread.cpu,
-            horizon_hours,
-            gate,
-            refusal: estimate.as_ref().err().map(Remark::new),
-            estimate: estimate.ok(),
-            sentence,
-        }
+        result((thread.thread, thread.cpu), horizon_hours, summary.measured_ns, (gate, estimate), confidence)
     };
     run.threads.values().map(answer).collect()
+}
+
+fn result(
+    (thread, cpu): (u32, u32),
+    horizon_hours: f64,
+    measured_ns: Option<i64>,
+    (gate, estimate): Answer,
+    confidence: f64,
+) -> Extrapolation {
+    let peaks = estimate.as_ref().map_or(0, |estimate| estimate.peaks as usize);
+    let refusal = estimate.as_ref().err().map(Remark::new);
+    let (estimate, sentence) = (estimate.ok(), String::new());
+    let mut result = Extrapolation { thread, cpu, horizon_hours, gate, estimate, refusal, sentence };
+    result.sentence = words::claims::extrapolation::sentence(&result, measured_ns, others(peaks), confidence);
+    result
 }
 
 /// The maxima of a thread's seconds in ns, if its run may be extrapolated at all.
@@ -247,40 +224,6 @@ fn one_cause(run: &Run, explanations: &[Explanation], thread: &ThreadRun, estima
     Err(Refusal::SeveralCauses(causes.join(", ")))
 }
 
-fn sentence(
-    cpu: u32,
-    horizon_hours: f64,
-    measured_ns: Option<i64>,
-    estimate: &Result<Estimate, Refusal>,
-    confidence: f64,
-) -> String {
-    let estimate = match estimate {
-        Err(why) => return format!("CPU {cpu}: extrapolation refused: {why}."),
-        Ok(estimate) => estimate,
-    };
-    let end = |value: Option<f64>| value.map_or("anything".into(), time);
-    let median = estimate.median_maximum_ns;
-    let tail = match estimate.shape.high {
-        Some(high) if high < 0.0 => " The tail looks bounded.",
-        _ => "",
-    };
-    format!(
-        "CPU {cpu}: if the same mechanisms keep acting under the same load, the largest latency in {} is below {} with \
-         probability one half ({} interval {} to {}, from the {} largest latencies, all over {}).{tail} The interval allows \
-         that up to {} of the largest have another cause. One that scatters far more than the rest may lead beyond it. This says nothing about causes that did not \
-         occur during the {} of the test.",
-        hours(horizon_hours),
-        time(median.value),
-        percent(confidence),
-        end(median.low),
-        end(median.high),
-        estimate.peaks,
-        time(estimate.threshold_ns),
-        others(estimate.peaks as usize),
-        hours(measured_ns.unwrap_or(0) as f64 / 3.6e12)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,8 +269,9 @@ mod tests {
 
     #[test]
     fn the_sentence_says_what_it_does_not_say() {
-        let estimate = of_seconds(&seconds(7200), 72_000.0, 0.95).1;
-        let sentence = sentence(3, 20.0, Some(7_200_000_000_000), &estimate, 0.95);
+        let (_, estimate) = of_seconds(&seconds(7200), 72_000.0, 0.95);
+        let result = result((0, 3), 20.0, Some(7_200_000_000_000), (Gate::default(), estimate), 0.95);
+        let sentence = result.sentence;
         assert_sentence!("extrapolation", sentence);
         for word in ["worst case", "WCET", "guarantee", "never"] {
             assert!(!sentence.contains(word), "{sentence}");

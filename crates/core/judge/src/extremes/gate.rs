@@ -4,7 +4,7 @@ use crate::refusal::{Change, Refusal};
 use crate::stationarity::{
     Test, best_split, kpss_lags, kpss_level, ljung_box, mann_kendall, records, runs_about_median,
 };
-use serde::{Deserialize, Serialize};
+pub use claims::extrapolation::{Gate, GateTest, GateTestName};
 
 /// Probability with which each test may wrongly reject a sound series.
 const RISK: f64 = 0.01;
@@ -14,34 +14,6 @@ const BLOCK_S_MAX: usize = 600;
 const BLOCKS_MIN: usize = 30;
 /// With more blocks the tests, which compare all pairs, take too long, so blocks are lengthened.
 const BLOCKS_MAX: usize = 2000;
-
-/// The property that a test of a gate checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateTestName {
-    Trend,
-    Level,
-    Records,
-    Memory,
-    Runs,
-}
-
-/// One test of a gate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GateTest {
-    pub name: GateTestName,
-    pub statistic: f64,
-    pub p_value: f64,
-    pub passed: bool,
-}
-
-/// The tests of a series and the blocks they were run on.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gate {
-    /// Length of a block in seconds.
-    pub block_s: u32,
-    pub tests: Vec<GateTest>,
-}
 
 /// Maxima of blocks of `size` values; the remainder joins the last block.
 pub fn block_maxima(series: &[f64], size: usize) -> Vec<f64> {
@@ -66,19 +38,19 @@ pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, Refusal)> {
     loop {
         let maxima = block_maxima(seconds, block_s);
         let mut gate = Gate { block_s: block_s as u32, tests: Vec::new() };
-        gate.add(GateTestName::Trend, mann_kendall(&maxima));
-        gate.add(GateTestName::Level, kpss_level(&maxima, kpss_lags(maxima.len())));
-        gate.add(GateTestName::Records, records(&maxima));
-        if let Some(failed) = gate.failed() {
-            let refusal = Refusal::NotStationary { change: changing(failed), after_hours: split(&maxima, block_s) };
+        add(&mut gate, GateTestName::Trend, mann_kendall(&maxima));
+        add(&mut gate, GateTestName::Level, kpss_level(&maxima, kpss_lags(maxima.len())));
+        add(&mut gate, GateTestName::Records, records(&maxima));
+        if let Some(test) = failed(&gate) {
+            let refusal = Refusal::NotStationary { change: changing(test), after_hours: split(&maxima, block_s) };
             return Err((gate, refusal));
         }
-        gate.add(GateTestName::Memory, ljung_box(&maxima, (maxima.len() / 5).min(20)));
-        gate.add(GateTestName::Runs, runs_about_median(&maxima));
+        add(&mut gate, GateTestName::Memory, ljung_box(&maxima, (maxima.len() / 5).min(20)));
+        add(&mut gate, GateTestName::Runs, runs_about_median(&maxima));
         if gate.tests.len() < 5 {
             return Err((gate, Refusal::AllEqual));
         }
-        if gate.failed().is_none() {
+        if failed(&gate).is_none() {
             return Ok((gate, maxima));
         }
         block_s *= 2;
@@ -88,19 +60,17 @@ pub fn pass(seconds: &[f64]) -> Result<(Gate, Vec<f64>), (Gate, Refusal)> {
     }
 }
 
-impl Gate {
-    fn add(&mut self, name: GateTestName, test: Option<Test>) {
-        self.tests.extend(test.map(|test| GateTest {
-            name,
-            statistic: test.statistic,
-            p_value: test.p_value,
-            passed: test.p_value > RISK,
-        }));
-    }
+fn add(gate: &mut Gate, name: GateTestName, test: Option<Test>) {
+    gate.tests.extend(test.map(|test| GateTest {
+        name,
+        statistic: test.statistic,
+        p_value: test.p_value,
+        passed: test.p_value > RISK,
+    }));
+}
 
-    fn failed(&self) -> Option<&GateTest> {
-        self.tests.iter().find(|test| !test.passed)
-    }
+fn failed(gate: &Gate) -> Option<&GateTest> {
+    gate.tests.iter().find(|test| !test.passed)
 }
 
 fn changing(failed: &GateTest) -> Change {

@@ -1,10 +1,10 @@
 //! The figure that tuning lowers.
 
 use crate::experiment::samples_needed;
-use crate::figure_name::FigureName;
 use crate::figures::{all_periods, quantile_ns};
-use crate::unit::Unit;
 use archive::reader::Run;
+use claims::figure_name::FigureName;
+use claims::unit::Unit;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use thiserror::Error;

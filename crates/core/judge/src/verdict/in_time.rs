@@ -1,13 +1,13 @@
 //! An import without the time of any wake-up: if its largest latency meets the limit, each second of it does.
 
 use crate::blocks::SECONDS_MAX;
-use crate::limit::Limit;
 use crate::readings::Readings;
 use crate::refusal::Refusal;
 use archive::reader::ThreadRun;
 use archive::sample::Second;
 use archive::second_records::SecondRecords;
 use archive::summary::RunSummary;
+use claims::limit::Limit;
 
 /// Tools note start and end in whole seconds and include their set-up: the measurement may be this much shorter.
 const SET_UP_S: usize = 2;

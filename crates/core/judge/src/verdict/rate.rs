@@ -8,7 +8,6 @@ use crate::blocks::{BLOCK_S_DEFAULT, SecondState, Seconds};
 use crate::bounds::{expected_events, time_needed};
 use crate::lateness::{certainly_late, gaps_are_normal, length_s, missed_are_known};
 use crate::length::level_of_events;
-use crate::limit::{Rate, Requirement};
 use crate::memory;
 use crate::occasions::{occasion_s, occasions};
 use crate::readings::Readings;
@@ -17,8 +16,8 @@ use archive::problem::Remark;
 use archive::reader::{Run, ThreadRun};
 use archive::sample::Second;
 use archive::summary::RunSummary;
-use words::amounts::time;
-use words::vocabulary::{largest, sample};
+use claims::limit::{Rate, Requirement};
+use words::vocabulary::sample;
 
 /// Largest share of bad blocks at which the allowed rate still means single events.
 const BAD_SHARE_MAX: f64 = 0.1;
@@ -107,7 +106,8 @@ fn refuted(summary: &RunSummary, thread: &ThreadRun) -> CpuJudgement {
     let hours = summary.measured_ns.unwrap_or(0).max(0) as f64 / 3.6e12;
     let latest_ns = thread.totals.latency_ns_max;
     let because = latest_ns.map(|latency_ns| Refusal::Refuted {
-        largest: largest(sample(summary), &time(latency_ns as f64)),
+        word: Box::new(sample(summary)),
+        latency_ns,
         missed: thread.totals.missed_periods,
     });
     CpuJudgement { hours, latest_ns, because: because.as_ref().map(Remark::new), ..CpuJudgement::empty(Verdict::Fail) }

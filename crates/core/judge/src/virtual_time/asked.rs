@@ -3,24 +3,26 @@
 use super::SeedRun;
 use crate::difference::of_settings;
 use archive::settings::RunSettings;
-use std::collections::BTreeMap;
+use claims::baseline::{Deviation, Guest};
+use claims::difference::Difference;
 
-/// One sentence for each deviation from the requested settings, with the seeds of the runs concerned. An idle run must
-/// have the same settings without the loads.
-pub fn otherwise(asked: &RunSettings, runs: &[SeedRun]) -> Vec<String> {
-    let mut seeds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+/// Each deviation from the requested settings, with the seeds of the runs concerned. An idle run must have the same settings
+/// without the loads.
+pub fn otherwise(asked: &RunSettings, runs: &[SeedRun]) -> Vec<Deviation> {
+    let mut found: Vec<(Guest, Difference, Vec<u64>)> = Vec::new();
     for run in runs {
         let Some(settings) = &run.summary.settings else { continue };
         let idle = RunSettings { loads: Vec::new(), ..asked.clone() };
-        let (name, asked) = if run.is_idle() { ("idle", &idle) } else { ("loaded", asked) };
+        let (guest, asked) = if run.is_idle() { (Guest::Idle, &idle) } else { (Guest::Loaded, asked) };
         for difference in of_settings(settings, asked) {
-            let word = |value: Option<String>| value.unwrap_or_else(|| "none".into());
-            let (seen, expected) = (word(difference.a), word(difference.b));
-            let sentence = format!("{name}: {} is {seen} in the runs, {expected} in the baseline", difference.what);
-            seeds.entry(sentence).or_default().push(run.seed());
+            match found.iter_mut().find(|(of, other, _)| (*of, other) == (guest, &difference)) {
+                Some((.., seeds)) => seeds.push(run.seed()),
+                None => found.push((guest, difference, vec![run.seed()])),
+            }
         }
     }
-    seeds.into_iter().map(|(sentence, seeds)| format!("{sentence} (seeds {seeds:?})")).collect()
+    found.sort_by_key(|(guest, ..)| *guest);
+    found.into_iter().map(|(guest, difference, seeds)| Deviation::Setting { guest, difference, seeds }).collect()
 }
 
 #[cfg(test)]
@@ -29,6 +31,7 @@ mod tests {
     use super::*;
     use archive::settings::LoadRequest;
     use fixtures::assert_sentence;
+    use words::claims::virtual_time::deviation as said;
 
     fn settings() -> RunSettings {
         Example::new("old", 1, &[1]).summary.settings.unwrap()
@@ -39,7 +42,7 @@ mod tests {
         let mut limited = Example::new("old", 9, &[1]);
         limited.summary.settings.as_mut().unwrap().limit_ns = Some(5);
         let examples = [Example::new("old", 1, &[1]), limited, Example::new("old", 1, &[1]).idle()];
-        assert_eq!(otherwise(&settings(), &runs(&examples)), [""; 0]);
+        assert_eq!(otherwise(&settings(), &runs(&examples)), []);
     }
 
     #[test]
@@ -47,9 +50,9 @@ mod tests {
         let examples = [1, 2].map(|seed| Example::new("old", seed, &[1]));
         let shorter = RunSettings { duration_ns: Some(5), ..settings() };
         let [length] = &otherwise(&shorter, &runs(&examples))[..] else { panic!("the length alone differs") };
-        assert_sentence!("baseline-of-another-length", length);
+        assert_sentence!("baseline-of-another-length", said(length));
         let loads = vec![LoadRequest::Builtin { name: "copy".into(), workers: 0 }];
         let differences = otherwise(&RunSettings { loads, ..settings() }, &runs(&examples[..1]));
-        assert_sentence!("baseline-with-another-load", differences.join("\n"));
+        assert_sentence!("baseline-with-another-load", differences.iter().map(said).collect::<Vec<_>>().join("\n"));
     }
 }

@@ -6,15 +6,15 @@ use super::SeedRun;
 use super::asked;
 use super::causes;
 use super::figures::SeedFigures;
-use crate::figure_name::FigureName;
 use archive::culprit::Culprit;
-use archive::problem::Remark;
 use archive::settings::RunSettings;
+use claims::baseline::{Deviation, Guest, Tolerance};
+use claims::figure_name::FigureName;
+use claims::virtual_time::Cause;
+pub use claims::virtual_time::{Drift, DriftKind, Moved};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use thiserror::Error;
-use words::amounts::time;
 
 /// Version of the stored format.
 pub const BASELINE_VERSION: u32 = 1;
@@ -86,36 +86,6 @@ pub enum BaselineError {
     SeedTwice(u64),
 }
 
-/// The kind of figure that moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DriftKind {
-    Figure,
-    /// Reported but not a failure: which causes the worst samples have changes with every trajectory.
-    Cause,
-    /// The runs do not have the expected seeds or settings.
-    Plan,
-}
-
-/// One thing that moved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    pub kind: DriftKind,
-    /// Whether the change exceeds the tolerance.
-    pub fails: bool,
-    pub sentence: String,
-}
-
-/// Deviation of runs from a baseline.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drift {
-    pub virtual_time: bool,
-    /// Whether every figure of every seed equals the expected one.
-    pub identical: bool,
-    pub fails: bool,
-    pub moved: Vec<Moved>,
-}
-
 impl Baseline {
     /// The baseline of these runs of one system with `options`.
     pub fn of(
@@ -182,91 +152,67 @@ impl Baseline {
     }
 }
 
-/// Whether a seed ran with loads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guest {
-    Idle,
-    Loaded,
-}
-
-impl fmt::Display for Guest {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Idle => "idle",
-            Self::Loaded => "loaded",
-        })
-    }
-}
-
 /// Deviation of runs from a baseline. `asked` are the settings that the baseline's options request.
 pub fn drift(baseline: &Baseline, asked: &RunSettings, runs: &[SeedRun]) -> Drift {
     let now = Baseline::of(runs, &baseline.target, &baseline.options, 0.0, 0);
-    let otherwise = asked::otherwise(asked, runs).into_iter();
-    let mut moved: Vec<Moved> =
-        otherwise.map(|sentence| Moved { kind: DriftKind::Plan, fails: true, sentence }).collect();
+    let mut found = asked::otherwise(asked, runs);
     for (guest, expected, seen) in
         [(Guest::Idle, &baseline.idle, &now.idle), (Guest::Loaded, &baseline.loaded, &now.loaded)]
     {
-        moved.extend(plan(guest, expected, seen));
-        moved.extend(figures(baseline, guest, expected, seen));
+        found.extend(plan(guest, expected, seen));
+        found.extend(figures(baseline, guest, expected, seen));
     }
-    moved.extend(cause_changes(&baseline.causes, &now.causes));
-    moved.extend(invalid(runs));
+    found.extend(cause_changes(&baseline.causes, &now.causes));
+    found.extend(invalid(runs));
     let identical = baseline.idle == now.idle && baseline.loaded == now.loaded;
+    let moved: Vec<Moved> = found.iter().map(moved).collect();
     Drift { virtual_time: true, identical, fails: moved.iter().any(|moved| moved.fails), moved }
 }
 
-fn invalid(runs: &[SeedRun]) -> Vec<Moved> {
+fn moved(deviation: &Deviation) -> Moved {
+    Moved {
+        kind: deviation.kind(),
+        fails: deviation.fails(),
+        sentence: words::claims::virtual_time::deviation(deviation),
+    }
+}
+
+fn invalid(runs: &[SeedRun]) -> Vec<Deviation> {
     let wrong = runs.iter().filter(|run| !run.summary.valid || !run.summary.virtual_time);
-    let noted = wrong.map(|run| {
-        let why = if run.summary.virtual_time {
-            Remark::joined(&run.summary.invalid_because)
-        } else {
-            "not virtual time".into()
-        };
-        Moved { kind: DriftKind::Plan, fails: true, sentence: format!("{} cannot be used: {why}", run.summary.archive) }
+    let unusable = wrong.map(|run| Deviation::Unusable {
+        archive: run.summary.archive.clone(),
+        invalid_because: run.summary.virtual_time.then(|| run.summary.invalid_because.clone()),
     });
-    noted.collect()
+    unusable.collect()
 }
 
 /// Reports a difference of the seeds.
-fn plan(guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Moved> {
+fn plan(guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Option<Deviation> {
     let seeds = |list: &[SeedFigures]| -> Vec<u64> {
         let mut seeds: Vec<u64> = list.iter().map(|seed| seed.seed).collect();
         seeds.sort_unstable();
         seeds
     };
     let (expected, seen) = (seeds(expected), seeds(seen));
-    let sentence = format!("{guest}: the baseline has seeds {expected:?}, the runs have {seen:?}");
-    (expected != seen).then_some(Moved { kind: DriftKind::Plan, fails: true, sentence })
+    (expected != seen).then_some(Deviation::Seeds { guest, expected, seen })
 }
 
 /// Compares figures over the seeds: the median of the quantiles, the largest maximum. Two kernels do not correspond
 /// seed by seed.
-fn figures(baseline: &Baseline, guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Moved> {
+fn figures(baseline: &Baseline, guest: Guest, expected: &[SeedFigures], seen: &[SeedFigures]) -> Vec<Deviation> {
     let mut moved = Vec::new();
     for figure in [FigureName::P50, FigureName::P99, FigureName::P99_9, FigureName::Max] {
-        let Some((old, new)) =
+        let Some((before_ns, now_ns)) =
             over_seeds(expected, &figure).zip(over_seeds(seen, &figure)).filter(|(old, new)| old != new)
         else {
             continue;
         };
-        let (limit_ns, rule) = if guest == Guest::Idle && figure == FigureName::P50 {
-            (baseline.idle_tolerance_ns as f64, format!("{} ns", baseline.idle_tolerance_ns))
+        let tolerance = if guest == Guest::Idle && figure == FigureName::P50 {
+            Tolerance::Nanoseconds(baseline.idle_tolerance_ns)
         } else {
-            (old as f64 * baseline.tolerance_percent / 100.0, format!("{} %", baseline.tolerance_percent))
+            Tolerance::Percent(baseline.tolerance_percent)
         };
-        let by = new.saturating_sub(old);
-        let fails = by.unsigned_abs() as f64 > limit_ns;
-        let word = if fails { "beyond" } else { "within" };
-        let percent = 100.0 * by as f64 / (old as f64).abs().max(1.0);
-        moved.push(Moved {
-            kind: DriftKind::Figure,
-            fails,
-            sentence: format!(
-                "{guest} {figure} moved from {old} to {new} ns of virtual time ({by:+} ns, {percent:+.1} %), {word} {rule}"
-            ),
-        });
+        moved.push(Deviation::Figure { guest, figure, before_ns, now_ns, tolerance });
     }
     moved
 }
@@ -295,34 +241,27 @@ fn causes_of(runs: &[SeedRun]) -> Vec<BaselineCause> {
     causes
 }
 
-fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Moved> {
+fn cause_changes(expected: &[BaselineCause], seen: &[BaselineCause]) -> Vec<Deviation> {
     let same =
         |one: &BaselineCause, other: &BaselineCause| (&one.culprit, &one.function) == (&other.culprit, &other.function);
-    let named = |cause: &BaselineCause| {
-        let culprit = cause.culprit.as_ref().map_or("something not explained", Culprit::id);
-        let place = if cause.function.is_empty() { String::new() } else { format!(" in `{}`", cause.function) };
-        format!("{culprit}{place}")
+    let named = |cause: &BaselineCause| Cause {
+        culprit: cause.culprit.clone(),
+        function: Some(cause.function.clone()).filter(|function| !function.is_empty()),
     };
-    let noted = |sentence: String| Moved { kind: DriftKind::Cause, fails: false, sentence };
     let mut moved = Vec::new();
     for cause in seen {
-        let longest = time(cause.longest_ns as f64);
+        let longest_ns = cause.longest_ns;
         match expected.iter().find(|other| same(cause, other)) {
-            None => moved.push(noted(format!(
-                "new cause: {} holds the CPU up to {longest}, {} seeds",
-                named(cause),
-                cause.seeds
-            ))),
-            Some(old) if old.longest_ns != cause.longest_ns => {
-                let before = time(old.longest_ns as f64);
-                moved.push(noted(format!("{} holds the CPU up to {longest}, before up to {before}", named(cause))));
+            None => moved.push(Deviation::NewCause { cause: named(cause), longest_ns, seeds: cause.seeds }),
+            Some(old) if old.longest_ns != longest_ns => {
+                moved.push(Deviation::CauseLength { cause: named(cause), longest_ns, before_ns: old.longest_ns });
             }
             Some(_) => {}
         }
     }
     // Without explanations, a missing cause is not a change.
     let gone = expected.iter().filter(|cause| !seen.is_empty() && !seen.iter().any(|other| same(cause, other)));
-    moved.extend(gone.map(|cause| noted(format!("not seen any more: {}", named(cause)))));
+    moved.extend(gone.map(|cause| Deviation::GoneCause(named(cause))));
     moved
 }
 

@@ -1,20 +1,20 @@
 //! Compares two systems over several seeds.
 
 use super::SeedRun;
-use super::causes::{self, CauseShift};
+use super::causes;
 use super::figures::SeedFigures;
-use super::identity::{FirstDifference, Relation, first_difference, relation};
+use super::identity::{Relation, first_difference, relation};
 use crate::caution::Caution;
-use crate::difference::{Difference, differences};
-use crate::difference_kind::DifferenceKind;
-use crate::figure_name::FigureName;
+use crate::difference::differences;
 use crate::multiplicity::holm;
 use crate::sign_test;
 use archive::problem::Remark;
-use serde::{Deserialize, Serialize};
+use claims::difference_kind::DifferenceKind;
+use claims::figure_name::FigureName;
+pub use claims::virtual_time::{FigureShift, FirstDifference, Spread, VirtualComparison};
 use std::collections::BTreeMap;
 use thiserror::Error;
-use words::amounts::{p_value, time};
+use words::claims::virtual_time::seeds as seed_list;
 
 /// Probability of calling any figure of two equal systems different.
 const RISK: f64 = 0.05;
@@ -36,55 +36,6 @@ pub enum Refusal {
     NoCommonSeed { a: String, b: String },
     #[error("failed to compare: run {0} is not valid: {1}")]
     Invalid(String, String),
-}
-
-/// Smallest, median and largest of a figure over the seeds, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spread {
-    pub least_ns: i64,
-    pub median_ns: i64,
-    pub most_ns: i64,
-}
-
-/// One figure on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FigureShift {
-    pub name: FigureName,
-    pub a: Spread,
-    pub b: Spread,
-    /// B minus A, seed by seed.
-    pub shift: Spread,
-    /// Number of seeds in which B's is larger, and in which it is smaller.
-    pub longer_in: usize,
-    pub shorter_in: usize,
-    /// P-value of the exact sign test over the seeds, corrected for the number of figures (Holm).
-    pub p_adjusted: f64,
-    pub differs: bool,
-}
-
-/// Comparison of two systems, or of one system with itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct VirtualComparison {
-    /// Always true: no figure here is hardware time.
-    pub virtual_time: bool,
-    /// Whether both sides are one system, so that every sample must be identical.
-    pub same_system: bool,
-    /// Whether the runs had no load: figures compare to the nanosecond.
-    pub idle: bool,
-    /// Seeds that both sides have.
-    pub seeds: Vec<u64>,
-    /// Seeds of one side only; they are left out.
-    pub unpaired: Vec<u64>,
-    /// Number of seeds whose samples are identical on both sides.
-    pub identical: usize,
-    /// Where two runs of one system with one seed diverge: a defect of determinism.
-    pub defect: Option<FirstDifference>,
-    pub figures: Vec<FigureShift>,
-    pub causes: Vec<CauseShift>,
-    pub differences: Vec<Difference>,
-    pub cautions: Vec<Remark>,
-    /// The results, one sentence each.
-    pub sentences: Vec<String>,
 }
 
 /// Compares the runs of two sides, paired by their seeds.
@@ -119,7 +70,7 @@ pub fn compare(a: &[SeedRun], b: &[SeedRun]) -> Result<VirtualComparison, Refusa
         sentences: Vec::new(),
     };
     comparison.cautions = cautions(&comparison, &pairs);
-    comparison.sentences = sentences(&comparison);
+    comparison.sentences = words::claims::virtual_time::comparison(&comparison, seeds_needed());
     Ok(comparison)
 }
 
@@ -220,83 +171,6 @@ fn cautions(comparison: &VirtualComparison, pairs: &[(SeedRun, SeedRun)]) -> Vec
         cautions.push(Caution::PartlyExplained { a, b, of: pairs.len() });
     }
     cautions.iter().map(Remark::new).collect()
-}
-
-fn sentences(comparison: &VirtualComparison) -> Vec<String> {
-    let of = comparison.seeds.len();
-    let seeds = if of == 1 { "1 seed".to_owned() } else { format!("{of} seeds") };
-    if let Some(defect) = &comparison.defect {
-        let latency = |sample: Option<(i64, i64)>| sample.map_or("none".into(), |(_, ns)| format!("{ns} ns"));
-        return vec![format!(
-            "NOT IDENTICAL although system, settings and seed are: with seed {} sample {} is the first that differs, {} in A and {} in \
-             B. The emulator or the host let its own time in; `tardy virtual repeat` shows how often.",
-            defect.seed,
-            defect.sample,
-            latency(defect.a),
-            latency(defect.b)
-        )];
-    }
-    if comparison.identical == of {
-        let why = if comparison.same_system { "one system" } else { "two systems that behave as one" };
-        return vec![format!("Identical: every sample of {seeds} in virtual time ({why}).")];
-    }
-    let mut sentences = Vec::new();
-    if comparison.idle {
-        sentences.extend(comparison.figures.first().map(|p50| idle_path(p50, of)));
-    }
-    let differing = comparison
-        .figures
-        .iter()
-        .filter(|figure| figure.differs && !(comparison.idle && figure.name == FigureName::P50));
-    sentences.extend(differing.map(|figure| figure_sentence(figure, of)));
-    sentences.extend(comparison.causes.iter().filter(|shift| shift.longer_ns != 0).map(|shift| shift.sentence.clone()));
-    if !comparison.idle && !comparison.figures.iter().any(|figure| figure.differs) {
-        let needed = seeds_needed();
-        let few = if of < needed { format!("; at least {needed} seeds are needed") } else { String::new() };
-        let most = comparison.figures.iter().map(|figure| figure.p_adjusted).fold(1.0, f64::min);
-        sentences.push(format!(
-            "No figure moved the same way in enough of {seeds} to rule out chance (the clearest: {}){few}.",
-            p_value(most)
-        ));
-    }
-    sentences
-}
-
-fn idle_path(p50: &FigureShift, of: usize) -> String {
-    let Spread { least_ns, median_ns, most_ns } = p50.shift;
-    let size = if least_ns == most_ns {
-        format!("{median_ns:+} ns")
-    } else {
-        format!("{median_ns:+} ns ({least_ns:+} to {most_ns:+} ns)")
-    };
-    let seeds = if of == 1 { "1 seed".into() } else { format!("each of {of} seeds") };
-    format!(
-        "wake-up path {size}: the idle guest's median, from {} to {} ns of virtual time, in {seeds}",
-        p50.a.median_ns, p50.b.median_ns
-    )
-}
-
-fn figure_sentence(figure: &FigureShift, of: usize) -> String {
-    let (word, count) = if figure.longer_in > figure.shorter_in {
-        ("longer", figure.longer_in)
-    } else {
-        ("shorter", figure.shorter_in)
-    };
-    let Spread { least_ns, median_ns, most_ns } = figure.shift;
-    format!(
-        "{} is {} {word} in virtual time ({} to {} over the seeds); {count} of {of} seeds, {}",
-        figure.name,
-        time(median_ns.abs() as f64),
-        time(least_ns as f64),
-        time(most_ns as f64),
-        p_value(figure.p_adjusted)
-    )
-}
-
-fn seed_list(seeds: &[u64]) -> String {
-    let listed: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
-    let more = if seeds.len() > listed.len() { " ..." } else { "" };
-    format!("seed {}{more}", listed.join(", "))
 }
 
 #[cfg(test)]

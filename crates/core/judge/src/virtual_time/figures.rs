@@ -1,6 +1,6 @@
 //! The figures of one trajectory. All samples are known, so they are exact order statistics.
 
-use crate::figure_name::FigureName;
+use claims::figure_name::FigureName;
 use serde::{Deserialize, Serialize};
 
 /// A quantile counts if at least this number of samples lies above it.

@@ -2,6 +2,7 @@
 
 use super::SeedRun;
 use archive::settings::RunSettings;
+pub use claims::virtual_time::FirstDifference;
 use serde::{Deserialize, Serialize};
 
 /// The relation of two runs.
@@ -34,17 +35,6 @@ pub fn relation(a: SeedRun, b: SeedRun) -> Relation {
 /// Whether settings are equal except for the seed.
 fn alike(a: &RunSettings, b: &RunSettings) -> bool {
     a == &RunSettings { dither_seed: a.dither_seed, ..b.clone() }
-}
-
-/// The first sample in which two runs differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FirstDifference {
-    pub seed: u64,
-    /// Index of the sample, from 0.
-    pub sample: usize,
-    /// Due instant and latency in ns; `None` if a run has no such sample.
-    pub a: Option<(i64, i64)>,
-    pub b: Option<(i64, i64)>,
 }
 
 /// The first difference of two runs with one seed; `None` if all their samples are identical.

@@ -2,19 +2,8 @@
 //! estimate: it holds for these seeds or it does not.
 
 use super::SeedRun;
-use crate::limit::{Limit, Requirement};
-use serde::{Deserialize, Serialize};
-use words::amounts::time;
-
-/// Result of a limit over the seeds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LimitOutcome {
-    pub limit: String,
-    pub holds: bool,
-    /// Seeds that break it.
-    pub broken_in: Vec<u64>,
-    pub sentence: String,
-}
+use claims::limit::{Limit, Requirement};
+pub use claims::virtual_time::LimitOutcome;
 
 /// Judges the runs of one system. Without any run, the limit does not hold.
 pub fn judge_limit(limit: &Limit, runs: &[SeedRun]) -> LimitOutcome {
@@ -25,23 +14,8 @@ pub fn judge_limit(limit: &Limit, runs: &[SeedRun]) -> LimitOutcome {
     };
     let broken_in: Vec<u64> = seen.iter().filter(|(_, value)| *value > latest).map(|(seed, _)| *seed).collect();
     let holds = broken_in.is_empty() && !seen.is_empty() && seen.len() == runs.len();
-    let of = runs.len();
     let worst = seen.iter().max_by_key(|(_, value)| *value);
-    let sentence = match worst {
-        None => "nothing was measured".into(),
-        Some((seed, value)) => {
-            let worst = match limit.requirement {
-                Requirement::Missed => format!("{value} missed"),
-                _ => format!("{} ({value} ns)", time(*value as f64)),
-            };
-            let word = if holds { "holds in" } else { "is broken in" };
-            let count = if holds { of } else { broken_in.len() };
-            format!(
-                "`{}` {word} {count} of {of} seeds in virtual time; the worst is seed {seed} with {worst}",
-                limit.text
-            )
-        }
-    };
+    let sentence = words::claims::virtual_time::limit(limit, holds, broken_in.len(), runs.len(), worst.copied());
     LimitOutcome { limit: limit.text.clone(), holds, broken_in, sentence }
 }
 
@@ -67,7 +41,7 @@ fn figure(limit: &Limit, run: &SeedRun) -> Option<i64> {
 mod tests {
     use super::super::example::{Example, runs};
     use super::*;
-    use crate::limit::Rate;
+    use claims::limit::Rate;
     use fixtures::assert_sentence;
 
     fn outcome(text: &str, sides: &[Example]) -> LimitOutcome {

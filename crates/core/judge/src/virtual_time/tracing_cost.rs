@@ -1,41 +1,11 @@
 //! The cost of the kernel's tracer for a run in virtual time that was repeated with it, to the nanosecond, and the instant
 //! at which the two runs diverge.
 
-use serde::{Deserialize, Serialize};
+pub use claims::virtual_time::{TracedWakeUp, TracingCost};
 use std::collections::BTreeMap;
 
 /// One of the first this many wake-ups of each run must be in both.
 const FIRST_WAKE_UPS: usize = 4;
-
-/// The time that tracing added.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracingCost {
-    /// Number of wake-ups in both runs.
-    pub pairs: usize,
-    /// How much later all wake-ups of the traced run were due: arming a trace takes time.
-    pub began_later_ns: i64,
-    /// Medians of the paired wake-ups, in ns; the lower of two middle ones.
-    pub median_ns: i64,
-    pub median_traced_ns: i64,
-    pub least_ns: i64,
-    pub least_traced_ns: i64,
-    /// The first wake-up that must differ: it comes earlier although tracing only adds instructions. `None` if all may
-    /// correspond.
-    pub parted_at: Option<TracedWakeUp>,
-    /// The requested wake-ups.
-    pub late: Vec<TracedWakeUp>,
-    pub sentences: Vec<String>,
-}
-
-/// A wake-up in both runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TracedWakeUp {
-    /// Its index in the run without tracing, from 0.
-    pub cycle: u64,
-    pub latency_ns: i64,
-    /// `None` if the traced run missed it.
-    pub traced_ns: Option<i64>,
-}
 
 /// Compares two runs of one seed, the second traced, by due instant and latency of every sample, in ns. `late` are the
 /// indices of wake-ups to report. The seed determines the instants from the first one on, so wake-ups are paired by
@@ -67,7 +37,7 @@ pub fn tracing_cost(samples: &[(i64, i64)], traced: &[(i64, i64)], late: &[u64])
         late,
         sentences: Vec::new(),
     };
-    cost.sentences = cost.in_words();
+    cost.sentences = words::claims::virtual_time::tracing_cost(&cost);
     Some(cost)
 }
 
@@ -85,49 +55,6 @@ fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut values: Vec<i64> = values.collect();
     values.sort_unstable();
     values
-}
-
-impl TracingCost {
-    fn in_words(&self) -> Vec<String> {
-        let (median_ns, traced_ns) = (self.median_ns, self.median_traced_ns);
-        let mut sentences = vec![format!(
-            "Tracing added {} ns of virtual time to the median wake-up, {median_ns} ns without and {traced_ns} ns with it, \
-             and {} ns to the earliest ({} wake-ups that are in both runs{}).",
-            traced_ns - median_ns,
-            self.least_traced_ns - self.least_ns,
-            self.pairs,
-            match self.began_later_ns {
-                0 => String::new(),
-                later => format!(", which began {} ms later when traced", later / 1_000_000),
-            }
-        )];
-        sentences.push(match self.parted_at {
-            None => "No wake-up is earlier with tracing, so the two runs may be one course to their end.".into(),
-            Some(TracedWakeUp { cycle, latency_ns, traced_ns }) => format!(
-                "From wake-up {cycle} on at the latest the traced run is a different trajectory: that wake-up is {} ns late with \
-                 tracing and {latency_ns} ns without, and tracing takes nothing away. Its account and the accounts of \
-                 later ones did not happen in the first run.",
-                traced_ns.unwrap_or_default()
-            ),
-        });
-        sentences.extend(self.late.iter().map(|of| self.sentence_of(of)));
-        sentences
-    }
-
-    fn sentence_of(&self, of: &TracedWakeUp) -> String {
-        let TracedWakeUp { cycle, latency_ns, traced_ns } = *of;
-        let Some(traced_ns) = traced_ns else {
-            return format!("Wake-up {cycle}, {latency_ns} ns late: the traced run missed it.");
-        };
-        let difference_ns = traced_ns - latency_ns;
-        if self.parted_at.is_some_and(|parted| parted.cycle <= cycle) {
-            return format!(
-                "Wake-up {cycle}: {latency_ns} ns late, {traced_ns} ns in the other course; the difference of \
-                 {difference_ns:+} ns is not the price of tracing."
-            );
-        }
-        format!("Wake-up {cycle}: {latency_ns} ns late, {traced_ns} ns with tracing, which added {difference_ns} ns.")
-    }
 }
 
 #[cfg(test)]

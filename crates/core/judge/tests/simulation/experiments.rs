@@ -3,11 +3,11 @@
 use crate::machine::{Character, Dice, measure};
 use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share, standard_error};
+use claims::figure_name::FigureName;
 use judge::coin::Coin;
 use judge::experiment::{
     ExperimentResult, Failed, Outcome, PairedRound, Stopping, VariantFigures, experiment, metrics, variant_figures,
 };
-use judge::figure_name::FigureName;
 
 /// The default number of rounds, and the smaller number for which power is usually stated.
 const ROUNDS: usize = 12;

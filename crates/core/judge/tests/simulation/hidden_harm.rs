@@ -3,9 +3,9 @@
 
 use crate::tables::{Table, publish};
 use crate::{error_most, repeated, share};
+use claims::figure_name::FigureName;
 use judge::coin::Coin;
 use judge::experiment::{Failed, Outcome, PairedRound, Stopping, VariantFigures, experiment, metrics, void_rounds_max};
-use judge::figure_name::FigureName;
 
 const ROUNDS: usize = 12;
 const REPETITIONS: usize = 1000;

@@ -3,9 +3,9 @@
 use crate::machine::{Character, Dice, measure};
 use crate::{error_most, repeated, share};
 use archive::summary::RunSummary;
+use claims::limit::{Limit, Rate, Requirement};
 use judge::blocks::{SecondState, Seconds};
 use judge::figures::quantile_ns;
-use judge::limit::{Limit, Rate, Requirement};
 use judge::machine::DoubtKind;
 use judge::occasions::{occasion_s, occasions};
 use judge::proof::proof;

@@ -8,7 +8,7 @@ use archive::reader::{Run, ThreadRun};
 use archive::sample::{Second, Totals};
 use archive::settings::RunSettings;
 use archive::summary::RunSummary;
-use judge::limit::{Limit, Rate};
+use claims::limit::{Limit, Rate};
 use judge::verdict::{Judgement, judge};
 use std::collections::BTreeMap;
 

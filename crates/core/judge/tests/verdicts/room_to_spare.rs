@@ -2,8 +2,8 @@
 
 use crate::invented::{HOUR, judged, run};
 use archive::reader::Run;
+use claims::limit::{Limit, Rate};
 use judge::length::needed;
-use judge::limit::{Limit, Rate};
 use judge::verdict::Verdict;
 use std::f64::consts::TAU;
 

@@ -3,9 +3,9 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
 use crate::number;
+use claims::unit::Unit;
 use judge::experiment::Scale;
 use judge::history::Series;
-use judge::unit::Unit;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;

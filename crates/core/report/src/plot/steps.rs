@@ -5,9 +5,10 @@ use super::drawing::{Anchor, Drawing};
 use super::layout::shortened;
 use crate::number;
 use archive::histogram::{Histogram, bucket_low_ns};
+use claims::unit::Unit;
 use judge::median::median;
-use judge::unit::Unit;
 use std::fmt::Write;
+use words::claims::amount;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 260.0;
@@ -42,7 +43,7 @@ pub fn figures(steps: &[Step], title: &str, unit: Unit) -> Option<Drawing> {
     }
     let bottom = TOP + ROW * shown.len() as f64;
     let described: Vec<String> =
-        shown.iter().filter_map(|step| Some(format!("{} {}", step.name, unit.amount(step.median()?)))).collect();
+        shown.iter().filter_map(|step| Some(format!("{} {}", step.name, amount(step.median()?, &unit)))).collect();
     let mut drawing = Drawing::new(WIDTH, bottom + 52.0, format!("{title} of each step: {}.", described.join(", ")));
     let x = Axis::logarithmic(low * 0.9, high * 1.1, LEFT, RIGHT);
     for tick in x.ticks(6) {

@@ -8,7 +8,6 @@ use super::picture::ridge::{self, Ridge};
 use super::picture::time::Events;
 use super::{state, turn};
 use crate::changes::Found;
-use judge::difference::Difference;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use store::changes::{Change, Triage};
@@ -16,6 +15,7 @@ use store::queries::board::{History, HistoryPart, Scenario};
 use store::queries::fleet::{FleetRow, board_standing};
 use store::queries::run::RunRow;
 use words::calendar::utc;
+use words::claims::difference::in_units;
 use words::figures::{count, counted, latency};
 
 /// Width of the pictures as drawn; pages scale them.
@@ -205,7 +205,7 @@ fn change(found: &[Found], view: &BoardView<'_>) -> Markup {
             @if let Some(kernels) = view.between.get(&first.change.change) { (backfill(&first.change, *kernels)) }
             @if !first.change.differences.is_empty() {
                 ul.differences {
-                    @for (name, difference) in first.change.differences.iter().take(DIFFERENCES_SHOWN).map(Difference::in_units) {
+                    @for (name, difference) in first.change.differences.iter().take(DIFFERENCES_SHOWN).map(in_units) {
                         li {
                             bdi { (name) } ": "
                             del { bdi { (difference.a.as_deref().unwrap_or("-")) } } " → "

@@ -4,11 +4,12 @@ use super::conditions::{kernel, load};
 use super::links::run_address;
 use super::turn;
 use judge::compare::{ComparedFigure, Comparison};
-use judge::difference::Difference;
 use maud::{Markup, html};
 use store::queries::run::RunRow;
 use words::amounts::change;
 use words::calendar::utc;
+use words::claims::amount;
+use words::claims::difference::in_units;
 use words::figures::count;
 
 pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
@@ -58,7 +59,7 @@ pub fn content(a: &RunRow, b: &RunRow, comparison: &Comparison) -> Markup {
                     caption.unseen { "Differences of machine and settings" }
                     thead { tr { td {} th scope="col" { "A" } th scope="col" { "B" } } }
                     tbody {
-                        @for (name, difference) in comparison.differences.iter().map(Difference::in_units) {
+                        @for (name, difference) in comparison.differences.iter().map(in_units) {
                             tr {
                                 th scope="row" { bdi { (name) } }
                                 td { bdi { (difference.a.as_deref().unwrap_or("–")) } }
@@ -77,7 +78,7 @@ fn side(name: &str, a: &RunRow, b: &RunRow, of: fn(&RunRow) -> Markup) -> Markup
 }
 
 fn figure_row(figure: &ComparedFigure) -> Markup {
-    let amount = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| figure.unit.amount(value));
+    let amount = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| amount(value, &figure.unit));
     html! {
         tr {
             th scope="row" { (figure.name) }

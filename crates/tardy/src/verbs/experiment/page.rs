@@ -6,9 +6,9 @@ use crate::measuring::variant::Variant;
 use crate::terminal::clock_alarm::alarm_of_clock;
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
+use claims::unit::Unit;
 use judge::experiment::{ExperimentResult, MetricResult};
 use judge::sign_flip::Interval;
-use judge::unit::Unit;
 use std::path::Path;
 use words::figures::{count, counted, latency};
 use words::printable::printable;
@@ -76,7 +76,7 @@ fn figures(result: &ExperimentResult, page: &mut Page) {
         }
     }
     page.headed_table(&table);
-    if let Some(sentence) = result.error_sentence() {
+    if let Some(sentence) = words::claims::experiment::error_shares(result) {
         page.wrapped("", &sentence);
     }
     work(result, page);

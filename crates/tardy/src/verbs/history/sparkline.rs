@@ -1,6 +1,7 @@
 //! A series in one line of a terminal.
 
 use judge::history::Series;
+use words::claims::amount;
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -27,16 +28,16 @@ pub fn sparkline(series: &Series, columns: usize) -> Option<(String, String)> {
         line.push(bar(point.value));
     }
     let unit = &series.metric.unit;
-    Some((line, format!("▁ {}  █ {}", unit.amount(low), unit.amount(high))))
+    Some((line, format!("▁ {}  █ {}", amount(low, unit), amount(high, unit))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use claims::figure_name::FigureName;
+    use claims::unit::Unit;
     use judge::experiment::{Metric, Scale};
-    use judge::figure_name::FigureName;
     use judge::history::{ChangePoint, Point};
-    use judge::unit::Unit;
 
     #[test]
     fn bars_follow_the_values_and_changes_are_marked() {

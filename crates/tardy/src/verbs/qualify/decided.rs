@@ -2,7 +2,7 @@
 
 use crate::options::limits::ClaimArguments;
 use account::{Account, ExplanationSource};
-use judge::limit::{Limit, Requirement};
+use claims::limit::{Limit, Requirement};
 use judge::machine::DoubtKind;
 use judge::verdict::Verdict;
 use runner::event::Event;

@@ -1,8 +1,8 @@
 //! The claims that a measurement can show, said before it begins.
 
 use crate::terminal::page::Page;
+use claims::limit::{DISTURBANCE_S, Limit, Requirement};
 use judge::length::{Refutation, needed, refutation};
-use judge::limit::{DISTURBANCE_S, Limit, Requirement};
 use words::amounts::{hours, hours_more, percent};
 use words::figures::counted;
 
@@ -90,8 +90,8 @@ impl Prospect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use claims::limit::Rate;
     use fixtures::assert_sentence;
-    use judge::limit::Rate;
 
     #[test]
     fn a_measurement_says_first_what_it_can_show() {

@@ -11,6 +11,7 @@ use judge::observer::Estimate;
 use judge::tune::{Goal, TuneState};
 use std::collections::BTreeMap;
 use std::path::Path;
+use words::claims::amount;
 use words::figures::{counted, duration};
 use words::printable::printable;
 use words::shell::quoted;
@@ -86,14 +87,14 @@ fn result(tuned: &Tuned, journal: &Journal, page: &mut Page) {
     let effort = effort(journal, result.runs);
     page.heading(&match (result.members.len(), tuned.before, tuned.after) {
         (0, ..) if result.state == TuneState::Decided => {
-            let figure = tuned.before.map_or(String::new(), |before| format!(" ({})", unit.amount(before)));
+            let figure = tuned.before.map_or(String::new(), |before| format!(" ({})", amount(before, &unit)));
             format!("No setting lowers {goal}{figure} by {} or more: {all} tried ({effort}).", percent(result.least))
         }
         (0, ..) => format!("No setting is shown to lower {goal} yet: {all} tried ({effort})."),
         (number, Some(before), Some(after)) => format!(
             "{goal}: {} before, {} with {number} of {all} settings ({effort})",
-            unit.amount(before),
-            unit.amount(after),
+            amount(before, &unit),
+            amount(after, &unit),
         ),
         (number, ..) => format!("{number} of {all} settings lower {goal} ({effort})"),
     });

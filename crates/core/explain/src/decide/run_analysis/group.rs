@@ -1,8 +1,8 @@
 //! Spikes grouped by the culprit that explains them.
 
-use super::period::{self, Rhythm};
-use super::{ExplainedSpike, SpikesOfRun, words};
-use archive::causes::{CauseGroup, CpuCount};
+use super::period;
+use super::{ExplainedSpike, SpikesOfRun};
+use archive::causes::{CauseGroup, CpuCount, Rhythm};
 use archive::culprit::Culprit;
 use archive::sample::Sample;
 use std::collections::{BTreeMap, HashSet};
@@ -46,7 +46,7 @@ fn group(
         spikes: spikes.iter().map(|explained| explained.spike.number).collect(),
         cpus,
         worst: among_worst as u32,
-        rhythm: words::rhythm(&rhythm),
+        rhythm: words::run_causes::rhythm(&rhythm),
         period: match rhythm {
             Rhythm::Period(period) => Some(period),
             _ => None,
@@ -56,7 +56,7 @@ fn group(
 
 /// A culprit in a few words.
 fn title(culprit: &Culprit) -> &str {
-    ::words::culprits::advice(culprit).map_or(culprit.id(), |advice| advice.title)
+    words::culprits::advice(culprit).map_or(culprit.id(), |advice| advice.title)
 }
 
 /// The rhythm of the due instants. Snapshots take time: if more wake-ups were this late than snapshots could be taken,

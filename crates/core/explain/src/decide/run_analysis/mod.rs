@@ -4,7 +4,6 @@ mod composed;
 mod group;
 mod period;
 mod unseen;
-mod words;
 
 use archive::causes::RunCauses;
 use archive::culprit::Culprit;
@@ -88,7 +87,7 @@ pub fn analyse(run: &SpikesOfRun) -> RunCauses {
         groups,
         sentences: Vec::new(),
     };
-    causes.sentences = words::sentences(&causes, run.word);
+    causes.sentences = words::run_causes::sentences(&causes, run.word);
     causes
 }
 

@@ -6,7 +6,7 @@
 //! shortest arc that contains them all, which needs fewer. Every test counts: a period is reported only if its
 //! probability, times the number of tests, is below [`LEVEL`].
 
-use archive::causes::Period;
+use archive::causes::{Period, Rhythm};
 use std::f64::consts::TAU;
 
 /// Probability of reporting a period for random instants, for one group of spikes.
@@ -30,16 +30,6 @@ const TESTS: f64 = 2.0;
 const HALVES: f64 = 2.0;
 /// A scanned period counts as a known one if they differ by less than this fraction.
 const SAME: f64 = 0.01;
-
-/// The rhythm of a series of instants.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Rhythm {
-    None,
-    TooFew,
-    /// The instants are determined by when snapshots could be taken.
-    OfTheRecorder,
-    Period(Period),
-}
 
 /// Periods of activities that every kernel has.
 fn known(tick_hz: Option<u32>) -> Vec<(i64, &'static str)> {

@@ -1,7 +1,7 @@
 //! Harm that the primary figure does not show.
 
 use super::*;
-use crate::figure_name::FigureName;
+use claims::figure_name::FigureName;
 use fixtures::assert_sentence;
 
 fn answered(rounds: &[PairedRound], failed: Failed) -> ExperimentResult {

@@ -43,7 +43,7 @@ fn one_system_that_parts_from_itself_is_a_defect() {
 #[test]
 fn two_systems_are_compared_by_all_their_seeds() {
     let comparison = compared(&side("old", 0, 1..=16), &side("new", 400, 1..=16));
-    let p99 = comparison.figures.iter().find(|figure| figure.name == crate::figure_name::FigureName::P99).unwrap();
+    let p99 = comparison.figures.iter().find(|figure| figure.name == claims::figure_name::FigureName::P99).unwrap();
     assert_eq!((p99.shift.least_ns, p99.shift.most_ns, p99.longer_in, p99.differs), (400, 400, 16, true));
     assert_sentence!("virtual-longer", comparison.sentences.join("\n"));
     let mixed = |seed: u64| if seed.is_multiple_of(2) { 50 } else { -50 };

@@ -4,6 +4,7 @@ use judge::experiment::{ExperimentResult, MetricResult};
 use judge::observer::Estimate;
 use maud::{Markup, html};
 use words::amounts::{change, p_value, percent};
+use words::claims::amount;
 
 const WIDTH: f64 = 160.0;
 const HEIGHT: f64 = 16.0;
@@ -19,7 +20,7 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
     html! {
         h2 { "Figures" }
         p.beside {
-            "Means over the rounds. " @if let Some(sentence) = result.error_sentence() { (sentence) " " }
+            "Means over the rounds. " @if let Some(sentence) = words::claims::experiment::error_shares(result) { (sentence) " " }
             "Bars are intervals at " (percent(result.confidence)) " confidence; the line marks no change."
         }
         div.scroll {
@@ -40,8 +41,8 @@ pub fn content(result: &ExperimentResult, worst: Option<&MetricResult>) -> Marku
                     @for row in &rows {
                         tr.proven[worst.is_some_and(|worst| std::ptr::eq(worst, *row))] {
                             th scope="row" { bdi { (row.metric.name.to_string()) } }
-                            td data-name="A" { (row.metric.unit.amount(row.a)) }
-                            td data-name="B" { (row.metric.unit.amount(row.b)) }
+                            td data-name="A" { (amount(row.a, &row.metric.unit)) }
+                            td data-name="B" { (amount(row.b, &row.metric.unit)) }
                             td data-name="B against A" { (ratio(row.ratio.as_ref())) }
                             td.picture { (interval(row, reach)) }
                             td data-name="p" { (p_value(row.p_adjusted).trim_start_matches("p = ").trim_start_matches("p ")) }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use words::amounts::{rough, time};
 
 /// The unit of a figure. Stored as its `Display`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,14 +23,6 @@ impl Unit {
     /// Work of a load per second, in the unit that the load counts.
     pub fn work(counts: &str) -> Self {
         Self::Work(format!("{counts}/s"))
-    }
-
-    /// A value of this unit inside a sentence: `12.3 µs`, `1 000 messages/s`.
-    pub fn amount(&self, value: f64) -> String {
-        match self {
-            Self::Nanoseconds => time(value),
-            _ => format!("{} {self}", rough(value)),
-        }
     }
 }
 
@@ -76,6 +67,5 @@ mod tests {
             assert_eq!(stored, serde_json::json!(unit.to_string()));
             assert_eq!(serde_json::from_value::<Unit>(stored).unwrap(), unit);
         }
-        assert_eq!([Unit::Nanoseconds.amount(1500.0), Unit::work("faults").amount(20.0)], ["1.5 µs", "20 faults/s"]);
     }
 }

@@ -1,14 +1,10 @@
 //! The result of an experiment: each figure, each cause, the outcome.
 
-use super::carry_over::CarryOver;
-use super::failures::FailureResult;
-use super::parts::Parts;
-use super::{Metric, Stopping};
 use crate::figure_name::FigureName;
-use crate::observer::Estimate;
+use crate::interval::Estimate;
+use crate::metric::Metric;
 use archive::culprit::Culprit;
 use serde::{Deserialize, Serialize};
-use words::amounts::{change, p_value, percent, rough};
 
 /// The result for one figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,12 +33,13 @@ impl MetricResult {
         (self.differs && worse > 1.0).then_some(worse)
     }
 
-    fn b_to_a(&self) -> f64 {
+    /// The estimate of b / a.
+    pub fn b_to_a(&self) -> f64 {
         self.ratio.as_ref().map_or(self.b / self.a, |ratio| ratio.value)
     }
 
     /// Whether outlier runs move the means so far that the rounds contradict their ratio.
-    fn outliers_move_the_means(&self) -> bool {
+    pub fn outliers_move_the_means(&self) -> bool {
         (self.b_to_a().ln() - (self.b / self.a).ln()).abs() > 1e-9
     }
 
@@ -105,79 +102,71 @@ pub struct ExperimentResult {
     pub sentence: String,
 }
 
-impl ExperimentResult {
-    /// How the figures share the allowed error; `None` if there is only one.
-    pub fn error_sentence(&self) -> Option<String> {
-        let parts = Parts::of(self.secondary.len());
-        let error = 1.0 - self.confidence;
-        (!self.secondary.is_empty()).then(|| {
-            format!(
-                "Of experiments without a change, at most {} report one in {}, which was chosen beforehand, and at most {} in any other \
-                 figure.",
-                percent(parts.primary * error),
-                self.primary.metric.name,
-                percent((1.0 - parts.primary) * error)
-            )
-        })
+/// When an experiment ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopping {
+    /// After a number of rounds fixed in advance. The sign-flip test decides.
+    #[default]
+    FixedRounds,
+    /// As soon as a figure is decided. The evidence decides, after every round and at the end.
+    UntilDecided,
+}
+
+/// Void rounds, by the variant whose run failed. The coin decides which variant runs first, and a failed run ends its
+/// round, so without a difference each is as likely to be of B as of A.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    pub a: u32,
+    pub b: u32,
+}
+
+/// Whether one variant fails more often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailureResult {
+    pub failed: Failed,
+    /// Of the exact sign test, or of evidence that holds after every round; four fifths of the error are for "more often".
+    pub p_value: f64,
+    pub differs: bool,
+    pub sentence: String,
+}
+
+impl FailureResult {
+    pub fn b_is_worse(&self) -> bool {
+        self.differs && self.failed.b > self.failed.a
     }
+}
+
+/// How runs that follow a run of B differ from runs that follow a run of A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CarryOver {
+    /// By this factor.
+    pub ratio: f64,
+    /// Two-sided and exact.
+    pub p_value: f64,
+    pub differs: bool,
+    pub sentence: String,
 }
 
 /// A change that is worth more rounds, as a ratio.
-const SMALL_CHANGE: f64 = 1.1;
+pub const SMALL_CHANGE: f64 = 1.1;
 
-/// Rounds that find [`SMALL_CHANGE`] where these found no less than `size`, a ratio: the scatter of a mean falls with their root.
-fn rounds_for(size: f64, rounds: usize) -> Option<u64> {
-    let times = (size.ln() / SMALL_CHANGE.ln()).powi(2);
-    (times > 1.0 && times.is_finite()).then(|| (rounds as f64 * times).ceil() as u64)
+/// Share of the allowed error for the primary figure; the others share the rest.
+const PRIMARY_PART: f64 = 0.8;
+
+/// Shares of the allowed error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorParts {
+    pub primary: f64,
+    /// Of each other figure.
+    pub other: f64,
 }
 
-/// A figure's result in words.
-pub fn sentence(result: &MetricResult, rounds: usize, confidence: f64) -> String {
-    let metric = &result.metric;
-    let p = p_value(result.p_adjusted);
-    let direction = if result.b_to_a() > 1.0 { "raised" } else { "lowered" };
-    let Some(ratio) = &result.ratio else {
-        let (a, b) = (rough(result.a), rough(result.b));
-        return if result.differs {
-            format!("B {direction} {} from {a} to {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
-        } else {
-            format!("No difference found in {}: {a} and {b} {} ({rounds} rounds, {p}).", metric.name, metric.unit)
-        };
-    };
-    let amount = |value: f64| metric.unit.amount(value);
-    let span = ratio.interval.map_or(String::new(), |interval| {
-        format!(", {} interval {} to {}", percent(confidence), change(interval.low), change(interval.high))
-    });
-    if result.differs && result.outliers_move_the_means() {
-        return format!(
-            "B {direction} {} by at least {:.1} % ({}{span}; {rounds} rounds, {p}). Outlier runs move its means to {} of A and {} of B.",
-            metric.name,
-            (ratio.value - 1.0).abs() * 100.0,
-            change(ratio.value),
-            amount(result.a),
-            amount(result.b)
-        );
-    }
-    if result.differs {
-        return format!(
-            "B {direction} {} by {} ({}, from {} to {}{span}; {rounds} rounds, {p}).",
-            metric.name,
-            amount((result.b - result.a).abs()),
-            change(ratio.value),
-            amount(result.a),
-            amount(result.b)
-        );
-    }
-    let seen = match result.detectable {
-        // Equal runs have no scatter to find a change in.
-        Some(size) if metric.name != FigureName::Max && size >= 1.0005 => {
-            let more = match rounds_for(size, rounds) {
-                Some(more) => format!("; one of {:.0} % needs about {more} rounds", (SMALL_CHANGE - 1.0) * 100.0),
-                None => String::new(),
-            };
-            format!(" A change of {:.1} % would have been found with 80 % probability{more}.", (size - 1.0) * 100.0)
+impl ErrorParts {
+    pub fn of(others: usize) -> Self {
+        match others {
+            0 => Self { primary: 1.0, other: 1.0 },
+            others => Self { primary: PRIMARY_PART, other: (1.0 - PRIMARY_PART) / others as f64 },
         }
-        _ => String::new(),
-    };
-    format!("No difference found in {} ({}{span}; {rounds} rounds, {p}).{seen}", metric.name, change(ratio.value))
+    }
 }

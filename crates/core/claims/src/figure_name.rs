@@ -90,7 +90,7 @@ impl From<String> for FigureName {
 }
 
 /// Stores the figure of a load as the bare name of the load, as comparisons and observer effects do.
-pub(crate) mod without_prefix {
+pub mod without_prefix {
     use super::FigureName;
     use serde::{Deserialize, Deserializer, Serializer};
 

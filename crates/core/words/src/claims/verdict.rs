@@ -1,15 +1,21 @@
-//! Renders a verdict with its evidence and assumptions.
+//! A verdict with its evidence and assumptions.
 
-use super::{CpuJudgement, Judgement, Occasions, Verdict};
-use crate::limit::{Limit, Rate, Requirement};
+use crate::amounts::{hours, hours_more, percent, rough, time};
+use crate::figures::{count, counted};
 use archive::method::SampleWord;
-use words::amounts::{hours, hours_more, percent, rough, time};
-use words::figures::counted;
+use archive::problem::Remark;
+use claims::doubt::{Doubt, DoubtKind};
+use claims::limit::{Limit, Rate, Requirement};
+use claims::verdict::{CpuJudgement, Judgement, Occasions, Verdict, Withheld};
 
 /// Where the share of late wake-ups suffices, however they come together.
 const EVEN_AT_ONCE: &str = "This holds however the late ones come together";
 
+/// The verdict, its evidence on the CPU that decides it, and what it assumes.
 pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
+    if let Some(withheld) = &judgement.withheld {
+        return format!("{}: {}.", Verdict::NoVerdict.words(), because(withheld, &judgement.doubts));
+    }
     let Judgement { limit, confidence, verdict, cpus, .. } = judgement;
     let words = verdict.words();
     let sure = percent(*confidence);
@@ -59,6 +65,25 @@ pub fn sentence(judgement: &Judgement, word: SampleWord) -> String {
     }
 }
 
+fn because(withheld: &Withheld, doubts: &[Doubt]) -> String {
+    let texts = |wanted: &[DoubtKind]| -> Vec<&str> {
+        doubts.iter().filter(|doubt| wanted.contains(&doubt.kind)).map(|doubt| doubt.text.as_str()).collect()
+    };
+    match withheld {
+        Withheld::Invalid(reasons) => format!("the run is not valid: {}", Remark::joined(reasons)),
+        Withheld::Emulated => texts(&[DoubtKind::Emulated]).concat(),
+        Withheld::Incomplete(missing) => format!("the numbers would pass, but {}", Remark::joined(missing)),
+        Withheld::Doubted(kinds) => {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+            format!(
+                "the numbers would pass, but {}. Use `--accept {}` if the limit is meant for such a machine",
+                texts(kinds).join("; and "),
+                words.join(",")
+            )
+        }
+    }
+}
+
 /// The numbers that a sentence states of a CPU.
 fn evidence(cpu: &CpuJudgement) -> impl PartialEq {
     let occasions = cpu.occasions.map(|occasions| (occasions.count, occasions.late_samples, occasions.missed));
@@ -92,7 +117,9 @@ fn events(limit: &Limit, word: SampleWord) -> String {
 
 /// The same as the count of one CPU, with its occasions if they are fewer.
 fn counted_events(limit: &Limit, cpu: &CpuJudgement, word: SampleWord) -> String {
-    let Some(Occasions { count, late_samples: late, missed, .. }) = cpu.occasions else { return String::new() };
+    let Some(Occasions { count: occasions, late_samples: late, missed, .. }) = cpu.occasions else {
+        return String::new();
+    };
     let (number, one) = match &limit.requirement {
         Requirement::Missed => (missed, "missed period".to_owned()),
         Requirement::Latency { latest_ns } | Requirement::Quantile { latest_ns, .. } => {
@@ -103,9 +130,13 @@ fn counted_events(limit: &Limit, cpu: &CpuJudgement, word: SampleWord) -> String
     let events = match (number, &limit.requirement) {
         (0, _) => format!("no {one}"),
         (number, Requirement::Missed) => counted(number, &one),
-        (number, _) => format!("{} {one}", words::figures::count(number)),
+        (number, _) => format!("{} {one}", count(number)),
     };
-    if count == 0 || count == number { events } else { format!("{events}, on {}", counted(count, "occasion")) }
+    if occasions == 0 || occasions == number {
+        events
+    } else {
+        format!("{events}, on {}", counted(occasions, "occasion"))
+    }
 }
 
 /// The place, apart from a number that follows.
