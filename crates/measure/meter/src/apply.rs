@@ -18,7 +18,7 @@ const ROOTS: &[&str] = &["/proc/sys", "/proc/irq", "/sys"];
 pub fn run() -> i32 {
     let mut line = String::new();
     let read = std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line);
-    let changes: Vec<SettingChange> = match read.map_err(|error| error.to_string()).and_then(|_| parse(&line)) {
+    let changes: Vec<SettingChange> = match read.and_then(|_| Ok(parse(&line)?)) {
         Ok(changes) => changes,
         Err(error) => {
             eprintln!("tardy-meter: failed to understand the settings: {error}");
@@ -50,8 +50,8 @@ pub fn run() -> i32 {
     }
 }
 
-fn parse(line: &str) -> Result<Vec<SettingChange>, String> {
-    serde_json::from_str(line.trim_end()).map_err(|error| error.to_string())
+fn parse(line: &str) -> serde_json::Result<Vec<SettingChange>> {
+    serde_json::from_str(line.trim_end())
 }
 
 fn apply(change: SettingChange, journal: &mut Journal) -> Applied {
@@ -95,6 +95,6 @@ mod tests {
         for noise in ["", "{}", "[1]", "[{\"path\":\"x\"}]", "\u{fffd}"] {
             assert!(parse(noise).is_err(), "{noise:?}");
         }
-        assert_eq!(parse("[]\n"), Ok(Vec::new()));
+        assert_eq!(parse("[]\n").unwrap(), Vec::new());
     }
 }

@@ -2,10 +2,10 @@
 
 mod defect;
 
+use devices::interrupt::clock_holder;
 use meter::journal::restore::{self, Leftovers};
 use meter::journal::{applied_directory, journal_directory, setup_directory, state_directory};
 use meter::kernel::kept_memory::ProcessMemory;
-use meter::methods::interrupt::clock_holder;
 use meter::methods::storage::fio::process as fio;
 use meter::{apply, facts, setup};
 use std::io::Write;
@@ -56,7 +56,7 @@ fn run(program: &str, arguments: &[String]) -> i32 {
     }
     let (word, rest) = arguments.split_first().map_or(("", &[][..]), |(word, rest)| (word.as_str(), rest));
     match word {
-        "measure" if rest.is_empty() => meter::run::measure(),
+        "measure" if rest.is_empty() => meter::run::measure(devices::method),
         "restore" if rest.is_empty() => restore_machine(Leftovers::Keep),
         "restore" if rest == ["--forget"] => restore_machine(Leftovers::Forget),
         "restore" if rest == ["--setup"] => restore_setup(),
@@ -91,7 +91,7 @@ fn print_facts(priority: Option<&str>) -> i32 {
         eprint!("{USAGE}");
         return 2;
     };
-    let facts = facts::gather(Path::new("/"), priority);
+    let facts = facts::gather(Path::new("/"), priority, devices::method);
     let mut line = serde_json::to_string(&facts).expect("facts have only string keys");
     line.push('\n');
     match std::io::stdout().write_all(line.as_bytes()) {

@@ -92,6 +92,53 @@ fn a_hog_on_a_board_is_named_beside_the_lines_of_the_log() {
     assert_eq!(files(&bench), before);
 }
 
+/// Attempts, because the machine has other work.
+const ATTEMPTS: usize = 3;
+
+/// Whether a watch of a command on the board names this cause of a late cycle or wake-up of the thread, above a hint.
+fn is_named(bench: &Bench, limit: [&str; 2], command: &[&str], thread: &str, culprit: &str) {
+    let mut last = String::new();
+    for attempt in 0..ATTEMPTS {
+        let out = format!("{culprit}-{attempt}");
+        let watch =
+            ["watch", "--target", "board", "--beside-others", "--json", limit[0], limit[1], "--out", &out, "--"];
+        let ended = bench.tardy(&[&watch[..], command].concat());
+        let summary = ended.json();
+        assert_eq!((&summary["state"], &summary["valid"]), (&"complete".into(), &true.into()), "{}", ended.stderr);
+        let of_thread = |number: &Value| {
+            list(&summary["cpus"]).iter().any(|cpu| cpu["thread"] == *number && cpu["watched"]["name"] == thread)
+        };
+        let named = |finding: &Value| finding["culprit"] == culprit && finding["confidence"] != "hint";
+        let mut spikes = list(&summary["spikes"]).iter().filter(|spike| of_thread(&spike["thread"]));
+        if spikes.any(|spike| list(&spike["explanation"]["findings"]).iter().any(named)) {
+            return;
+        }
+        last = summary["spikes"][0]["explanation"].to_string();
+    }
+    panic!("{culprit} of {thread} was not named in {ATTEMPTS} attempts; the last one: {last}");
+}
+
+#[test]
+fn causes_in_an_audio_loop_are_named_on_a_board_as_they_are_here() {
+    let Some(bench) = Bench::new().filter(|_| met(&[Tracefs, Program("cc")])) else { return };
+    program(&bench, "inversion");
+    program(&bench, "fault");
+    program(&bench, "periods");
+    let before = files(&bench);
+    is_named(&bench, ["--cycle-limit", "3ms"], &["/bin/inversion", "60"], "arm-high", "priority-inversion");
+    is_named(&bench, ["--cycle-limit", "600us"], &["/bin/fault", "400"], "fault", "page-fault");
+    assert_eq!(files(&bench), before);
+    let mut running = Running(Vec::new());
+    let hog = program(&bench, "hog");
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    for cpu in 0..cpus {
+        running.start(&hog, &[&cpu.to_string(), "4000", "200000"]);
+    }
+    let before = files(&bench);
+    is_named(&bench, ["--limit", "1ms"], &["/bin/periods", "-1", "3000"], "periods", "other-rt-task");
+    assert_eq!(files(&bench), before);
+}
+
 #[test]
 fn a_watch_whose_line_is_cut_loses_nothing_and_ends_the_command_on_the_board() {
     let Some((bench, _running, _)) = disturbed() else { return };

@@ -1,4 +1,4 @@
-// Takes a CPU with SCHED_FIFO priority 95, repeatedly: hog CPU BUSY_US PERIOD_US.
+// Takes a CPU with SCHED_FIFO priority 95, repeatedly: hog CPU BUSY_US PERIOD_US. Hogs of one period begin at the same instants.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -26,9 +26,10 @@ int main(int count, char **words)
         return 1;
     }
     for (;;) {
+        long long next_ns = (now_ns() / period_ns + 1) * period_ns;
+        struct timespec next = {next_ns / 1000000000, next_ns % 1000000000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
         for (long long until = now_ns() + busy_ns; now_ns() < until;)
             ;
-        struct timespec rest = {0, (period_ns - busy_ns) % 1000000000};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, NULL);
     }
 }

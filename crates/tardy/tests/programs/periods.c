@@ -1,4 +1,5 @@
-// A loop of 1 ms with SCHED_FIFO priority 10 on one CPU that prints XRun for each wake-up that missed its period: periods CPU CYCLES.
+// A loop of 1 ms with SCHED_FIFO priority 10 that prints XRun for each wake-up that missed its period: periods CPU CYCLES. A CPU
+// below 0 leaves the choice to the kernel.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -20,9 +21,11 @@ int main(int count, char **words)
         return 2;
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    CPU_SET(atoi(words[1]), &cpus);
+    if (atoi(words[1]) >= 0)
+        CPU_SET(atoi(words[1]), &cpus);
     struct sched_param priority = {.sched_priority = 10};
-    if (sched_setaffinity(0, sizeof cpus, &cpus) || sched_setscheduler(0, SCHED_FIFO, &priority)) {
+    int pinned = atoi(words[1]) >= 0;
+    if ((pinned && sched_setaffinity(0, sizeof cpus, &cpus)) || sched_setscheduler(0, SCHED_FIFO, &priority)) {
         perror("periods");
         return 1;
     }

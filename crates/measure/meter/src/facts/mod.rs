@@ -12,7 +12,7 @@ mod tasks;
 
 use crate::environment::{OwnPriority, collect, kernel_config, tree::Tree};
 use crate::kernel::{clock_resolution, trace_mount};
-use crate::methods;
+use crate::methods::{self, OtherMethods};
 use archive::facts::{FACTS_VERSION, Fact, Facts};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,8 +20,9 @@ use std::path::Path;
 /// Path under which the host finds the tracing files, wherever they are mounted.
 const TRACING: &str = "/sys/kernel/tracing";
 
-/// Reads everything below `root`, which is `/` on a running machine. `priority` is that of the work to be judged.
-pub fn gather(root: &Path, priority: u8) -> Facts {
+/// Reads everything below `root`, which is `/` on a running machine. `priority` is that of the work to be judged, `others` the
+/// methods beside the meter's own.
+pub fn gather(root: &Path, priority: u8, others: OtherMethods) -> Facts {
     let tree = Tree::new(root);
     let mut files = BTreeMap::new();
     let cgroups = cgroups::own(&tree);
@@ -52,7 +53,7 @@ pub fn gather(root: &Path, priority: u8) -> Facts {
         sessions: Some(sessions),
         omitted,
         tracing_problem,
-        methods: methods::states(root, priority),
+        methods: methods::states(root, priority, others),
     }
 }
 
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn missing_files_are_absent_facts() {
         let root = tempfile::tempdir().unwrap();
-        let facts = gather(root.path(), 80);
+        let facts = gather(root.path(), 80, |_| None);
         assert!(facts.files.values().all(|fact| *fact == Fact::Absent), "{:?}", facts.files);
         assert_eq!(facts.sessions, Some(SessionFacts::default()));
         assert!(facts.tasks.is_empty() && facts.kernel_config.is_none() && facts.cgroups.is_empty());
@@ -101,7 +102,7 @@ mod tests {
             ("sys/kernel/tracing/current_tracer", "nop\n"),
             ("sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000\n"),
         ]);
-        let facts = gather(root.path(), 80);
+        let facts = gather(root.path(), 80, |_| None);
         let text = |path: &str| match &facts.files[path] {
             Fact::Text(text) => text.clone(),
             other => panic!("{path}: {other:?}"),
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn this_machine_shows_something() {
-        let facts = gather(Path::new("/"), 80);
+        let facts = gather(Path::new("/"), 80, |_| None);
         assert!(matches!(facts.files["/proc/sys/kernel/printk"], Fact::Text(_)));
         assert!(facts.clock_resolution_ns.is_some_and(|ns| ns > 0));
         assert!(facts.environment.cpus_online.is_some());

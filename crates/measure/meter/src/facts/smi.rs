@@ -3,9 +3,12 @@
 use crate::environment::tree::Tree;
 use archive::facts::SmiFact;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Intel's Software Developer's Manual, volume 4: MSR_SMI_COUNT, bits 31:0.
 const SMI_COUNT: u64 = 0x34;
@@ -23,14 +26,13 @@ pub struct Counted {
 pub fn count(tree: &Tree) -> Counted {
     let cpus: Vec<u32> = tree.numbered("dev/cpu", "").into_iter().map(|(cpu, _)| cpu).collect();
     if cpus.is_empty() {
-        let problem = "there is no /dev/cpu/0/msr; `modprobe msr` on an Intel processor creates it".to_owned();
-        return Counted { problem: Some(problem), ..Counted::default() };
+        return Counted { problem: Some(SmiError::NoRegisters.to_string()), ..Counted::default() };
     }
     let begun = Instant::now();
-    let before: Result<Vec<(u32, u64)>, String> = cpus.iter().map(|cpu| Ok((*cpu, read(tree, *cpu)?))).collect();
+    let before: Result<Vec<(u32, u64)>, SmiError> = cpus.iter().map(|cpu| Ok((*cpu, read(tree, *cpu)?))).collect();
     let before = match before {
         Ok(before) => before,
-        Err(problem) => return Counted { problem: Some(problem), ..Counted::default() },
+        Err(error) => return Counted { problem: Some(error.to_string()), ..Counted::default() },
     };
     thread::sleep(PAUSE);
     let counters = before.iter().filter_map(|(cpu, before)| {
@@ -41,13 +43,21 @@ pub fn count(tree: &Tree) -> Counted {
     Counted { cpus, pause_ns: u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), problem: None }
 }
 
-/// The error is a sentence, which is stored in the facts.
-fn read(tree: &Tree, cpu: u32) -> Result<u64, String> {
+/// Why nothing is counted; the facts store its sentence.
+#[derive(Debug, Error)]
+enum SmiError {
+    #[error("there is no /dev/cpu/0/msr; `modprobe msr` on an Intel processor creates it")]
+    NoRegisters,
+    #[error("the counter of CPU {cpu} cannot be read from {}: {source}", path.display())]
+    Unreadable { cpu: u32, path: PathBuf, source: io::Error },
+}
+
+fn read(tree: &Tree, cpu: u32) -> Result<u64, SmiError> {
     let path = tree.path(&format!("dev/cpu/{cpu}/msr"));
     let mut bytes = [0; 8];
     File::open(&path)
         .and_then(|file| file.read_exact_at(&mut bytes, SMI_COUNT))
-        .map_err(|error| format!("the counter of CPU {cpu} cannot be read from {}: {error}", path.display()))?;
+        .map_err(|source| SmiError::Unreadable { cpu, path, source })?;
     Ok(u64::from_le_bytes(bytes) & 0xffff_ffff)
 }
 

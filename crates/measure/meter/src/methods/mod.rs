@@ -6,14 +6,12 @@
 //! on schedule and its synchronisation with the measuring thread; a method for a system call needs only a [`stimulus::Post`] and a
 //! [`stimulus::Receive`].
 //!
-//! A new method is a file in [`archive::method`] with its line in the list there, a file here, and an arm of [`method`].
+//! A new method is a file in [`archive::method`] with its line in the list there, a file here, and an arm of [`method`]. Methods that
+//! need a device are in a crate of their own, which the program passes as [`OtherMethods`].
 
-mod audio;
 mod deadline;
-mod device;
 pub mod error;
 mod hardware;
-pub mod interrupt;
 mod inversion;
 mod map;
 mod message_queue;
@@ -21,14 +19,12 @@ mod migrate;
 mod mutex;
 mod noise;
 pub mod program;
-mod response;
 mod rights;
 mod semaphore;
 mod signal;
 pub mod stimulus;
 pub mod storage;
 mod timer;
-mod uio;
 
 use crate::journal::Journal;
 use crate::measure::loss_counter::LossCounter;
@@ -150,37 +146,54 @@ impl ThreadSetup {
     }
 }
 
-/// The implementation of a method.
+impl<M: MeasuringMethod + ?Sized> MeasuringMethod for &M {
+    fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
+        (**self).obstacles(root)
+    }
+
+    fn scheduling(&self) -> Option<(Policy, u8)> {
+        (**self).scheduling()
+    }
+
+    fn sees_samples_at_once(&self) -> bool {
+        (**self).sees_samples_at_once()
+    }
+
+    fn block_places(&self, settings: &RunSettings) -> Vec<PathBuf> {
+        (**self).block_places(settings)
+    }
+
+    fn open(&self, run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
+        (**self).open(run, journal)
+    }
+}
+
+/// Methods of another crate: the implementation for these options, if it has one.
+pub type OtherMethods = for<'a> fn(&'a MethodOptions) -> Option<Box<dyn MeasuringMethod + 'a>>;
+
+/// The implementation of a method, here or among `others`.
 ///
 /// # Errors
 /// [`MethodError::OfAnotherVersion`].
-pub fn method(request: &MethodRequest) -> Result<&dyn MeasuringMethod, MethodError> {
+pub fn method(request: &MethodRequest, others: OtherMethods) -> Result<Box<dyn MeasuringMethod + '_>, MethodError> {
+    let unknown = || MethodError::OfAnotherVersion { request: request.text() };
     if !request.unknown.is_empty() {
-        return Err(MethodError::OfAnotherVersion { request: request.text() });
+        return Err(unknown());
     }
     Ok(match &request.options {
-        MethodOptions::Timer(options) => options,
-        MethodOptions::Semaphore(options) => options,
-        MethodOptions::Mutex(options) => options,
-        MethodOptions::Signal(options) => options,
-        MethodOptions::MessageQueue(options) => options,
-        MethodOptions::Inversion(options) => options,
-        MethodOptions::Migrate(options) => options,
-        MethodOptions::Deadline(options) => options,
-        MethodOptions::Noise(options) => options,
-        MethodOptions::Hardware(options) => options,
-        MethodOptions::Map(options) => options,
-        MethodOptions::Rtc(options) => options,
-        MethodOptions::Hpet(options) => options,
-        MethodOptions::Uio(options) => options,
-        MethodOptions::Udp(options) => options,
-        MethodOptions::Serial(options) => options,
-        MethodOptions::Ethernet(options) => options,
-        MethodOptions::Gpio(options) => options,
-        MethodOptions::Parallel(options) => options,
-        MethodOptions::Storage(options) => options,
-        MethodOptions::Audio(options) => options,
-        MethodOptions::Other(_) => return Err(MethodError::OfAnotherVersion { request: request.text() }),
+        MethodOptions::Timer(options) => Box::new(options),
+        MethodOptions::Semaphore(options) => Box::new(options),
+        MethodOptions::Mutex(options) => Box::new(options),
+        MethodOptions::Signal(options) => Box::new(options),
+        MethodOptions::MessageQueue(options) => Box::new(options),
+        MethodOptions::Inversion(options) => Box::new(options),
+        MethodOptions::Migrate(options) => Box::new(options),
+        MethodOptions::Deadline(options) => Box::new(options),
+        MethodOptions::Noise(options) => Box::new(options),
+        MethodOptions::Hardware(options) => Box::new(options),
+        MethodOptions::Map(options) => Box::new(options),
+        MethodOptions::Storage(options) => Box::new(options),
+        options => others(options).ok_or_else(unknown)?,
     })
 }
 
@@ -188,10 +201,12 @@ pub fn method(request: &MethodRequest) -> Result<&dyn MeasuringMethod, MethodErr
 ///
 /// # Errors
 /// Something is missing, or could not be opened.
-pub fn open(run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>, MethodError> {
-    let request = &run.settings.method;
-    let method = method(request)?;
-    possible(request, method.obstacles(Path::new("/")))?;
+pub fn open(
+    method: &dyn MeasuringMethod,
+    run: &RunContext,
+    journal: &mut Journal,
+) -> Result<Vec<ThreadSetup>, MethodError> {
+    possible(&run.settings.method, method.obstacles(Path::new("/")))?;
     method.open(run, journal)
 }
 
@@ -199,8 +214,7 @@ pub fn open(run: &RunContext, journal: &mut Journal) -> Result<Vec<ThreadSetup>,
 ///
 /// # Errors
 /// Everything that is missing, in the words of [`states`].
-pub fn check(settings: &RunSettings) -> Result<(), MethodError> {
-    let method = method(&settings.method)?;
+pub fn check(method: &dyn MeasuringMethod, settings: &RunSettings) -> Result<(), MethodError> {
     let mut obstacles = rights::missing(settings, method.scheduling(), rights::of_locked_memory().as_ref());
     obstacles.extend(method.obstacles(Path::new("/")));
     possible(&settings.method, obstacles)
@@ -215,12 +229,12 @@ fn possible(request: &MethodRequest, obstacles: Vec<Obstacle>) -> Result<(), Met
 
 /// Hindrances of a run of each method with this priority on the machine whose files are below `root`; on this machine also
 /// the rights of this process.
-pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
+pub fn states(root: &Path, priority: u8, others: OtherMethods) -> Vec<MethodState> {
     let live = root == Path::new("/");
     let memory = live.then(rights::of_locked_memory).flatten();
     let state = |name: Method| {
         let settings = RunSettings { method: name.into(), priority, ..RunSettings::default() };
-        let obstacles = method(&settings.method).map(|method| {
+        let obstacles = method(&settings.method, others).map(|method| {
             let rights = live.then(|| rights::missing(&settings, method.scheduling(), memory.as_ref()));
             rights.into_iter().flatten().chain(method.obstacles(root)).collect()
         });
@@ -232,5 +246,5 @@ pub fn states(root: &Path, priority: u8) -> Vec<MethodState> {
 /// Hindrances of a run with the method of this text.
 #[cfg(test)]
 fn obstacles_of(request: &str, root: &Path) -> Vec<Obstacle> {
-    method(&MethodRequest::parse(request).unwrap()).unwrap().obstacles(root)
+    method(&MethodRequest::parse(request).unwrap(), |_| None).unwrap().obstacles(root)
 }

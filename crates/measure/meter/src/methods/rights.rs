@@ -83,7 +83,7 @@ mod tests {
 
     fn missing_for(method: &str, policy: Policy) -> Vec<Obstacle> {
         let settings = RunSettings { method: MethodRequest::parse(method).unwrap(), policy, ..RunSettings::default() };
-        missing(&settings, crate::methods::method(&settings.method).unwrap().scheduling(), None)
+        missing(&settings, crate::methods::method(&settings.method, |_| None).unwrap().scheduling(), None)
     }
 
     #[test]

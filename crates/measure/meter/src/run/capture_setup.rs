@@ -5,7 +5,7 @@ use crate::kernel::{descriptors, trace_mount};
 use crate::kernel_tracer::refusal::{self, Refusal};
 use crate::kernel_tracer::{recording, setup};
 use crate::link::Link;
-use crate::methods;
+use crate::methods::MeasuringMethod;
 use crate::problem::MeterProblem;
 use crate::session::plan::Plan;
 use crate::trace::arming::{self, Armed, INSTANCE_PREFIX};
@@ -26,12 +26,13 @@ const FILES_PER_CPU: u64 = 8;
 /// Another tool is tracing, or an explicitly requested mode is not available.
 pub fn prepare<W: Write>(
     settings: &RunSettings,
+    method: &dyn MeasuringMethod,
     plan: &Plan,
     journal: &mut Journal,
     link: &mut Link<W>,
 ) -> Result<Option<Armed>, MeterProblem> {
     // The trace of a sample that is known long after its end is lost.
-    let in_time = settings.watch.is_some() || methods::method(&settings.method)?.sees_samples_at_once();
+    let in_time = settings.watch.is_some() || method.sees_samples_at_once();
     if settings.trace.mode == SnapshotMode::Off || !in_time {
         return Ok(None);
     }

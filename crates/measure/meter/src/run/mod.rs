@@ -14,7 +14,7 @@ use crate::kernel_tracer::setup;
 use crate::kernel_tracer::tracing::KernelTracing;
 use crate::link::{Lines, Link};
 use crate::measure::start_instant::StartInstant;
-use crate::methods::{self, RunContext};
+use crate::methods::{self, MeasuringMethod, OtherMethods, RunContext};
 use crate::problem::MeterProblem;
 use crate::session::clocks::Clocks;
 use crate::session::own_threads::OwnThreads;
@@ -35,14 +35,15 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Longest settings line that is accepted.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
-/// Runs `tardy-meter measure` on standard input and output. Returns the exit code: 0 measured, 2 no usable settings, 3
-/// could not measure.
-pub fn measure() -> i32 {
+/// Runs `tardy-meter measure` on standard input and output, with the meter's own methods and `others`. Returns the exit code: 0
+/// measured, 2 no usable settings, 3 could not measure.
+pub fn measure(others: OtherMethods) -> i32 {
     let control = match io::stdin().as_fd().try_clone_to_owned() {
         Ok(descriptor) => File::from(descriptor),
         Err(error) => return complain(&format!("failed to take standard input: {error}")),
@@ -56,7 +57,7 @@ pub fn measure() -> i32 {
         Err(error) => return complain(&format!("failed to watch signals: {error}")),
     };
     let lines = Lines { link: Link::new(io::stdout()), control, signals };
-    let measured = run_stages(lines, |lines, machine| stages(&settings, lines, machine));
+    let measured = run_stages(lines, |lines, machine| stages(&settings, others, lines, machine));
     // The machine is restored and the host informed: now the panic ends the process as usual.
     match measured.unwrap_or_else(|panic| resume_unwind(panic)) {
         Ending::Complete | Ending::Stopped => 0,
@@ -155,6 +156,7 @@ struct Prepared {
 
 fn stages<W: Write>(
     settings: &RunSettings,
+    others: OtherMethods,
     lines: &mut Lines<W>,
     machine: &mut Machine,
 ) -> Result<Ending, MeterProblem> {
@@ -168,8 +170,9 @@ fn stages<W: Write>(
     }
     let journals = journal_directory();
     repair(&mut lines.link, &journals);
+    let method = methods::method(&settings.method, others)?;
     if settings.watch.is_none() && !settings.degrade {
-        methods::check(settings)?;
+        methods::check(&*method, settings)?;
     }
 
     lines.phase(RunPhase::Prepare);
@@ -177,7 +180,7 @@ fn stages<W: Write>(
     let journal = machine.keep(journal);
     machine::change_settings(settings, journal)?;
     let tracers = capture_setup::prepare_tracers(settings, &plan, journal, &mut lines.link)?;
-    let snapshotter = capture_setup::prepare(settings, &plan, journal, &mut lines.link)?;
+    let snapshotter = capture_setup::prepare(settings, &*method, &plan, journal, &mut lines.link)?;
     machine.hold_power_request(settings, &mut lines.link)?;
 
     lines.phase(RunPhase::Load);
@@ -203,13 +206,14 @@ fn stages<W: Write>(
     let prepared = Prepared { plan, snapshotter, tracers, loads, clocks: Clocks::now(), settings: held };
     match &settings.watch {
         Some(request) => watch_threads(settings, request.clone(), prepared, lines, machine),
-        None => measure_threads(settings, prepared, lines, machine),
+        None => measure_threads(settings, &*method, prepared, lines, machine),
     }
 }
 
 /// Measures with the meter's own threads.
 fn measure_threads<W: Write>(
     settings: &RunSettings,
+    method: &dyn MeasuringMethod,
     prepared: Prepared,
     lines: &mut Lines<W>,
     machine: &mut Machine,
@@ -218,7 +222,7 @@ fn measure_threads<W: Write>(
     let start = Arc::new(StartInstant::default());
     let allowed = scheduling::allowed_cpus(0).map_err(MeterProblem::AllowedCpus)?;
     let context = RunContext { settings, measured: &plan.measured, allowed: &allowed };
-    let setups = methods::open(&context, machine.journal().ok_or(MeterProblem::NoJournal)?)?;
+    let setups = methods::open(method, &context, machine.journal().ok_or(MeterProblem::NoJournal)?)?;
     // Threads that wait for a start that does not come keep their markers open, and so their instances in use.
     let source = OwnThreads::assemble(settings, &plan, setups, snapshotter.as_ref(), &start, &mut lines.link)
         .inspect_err(|_| start.cancel())?;
@@ -233,7 +237,7 @@ fn measure_threads<W: Write>(
     let tracing = read_tracers(tracers, &plan, &start)?;
     let cpu_dma_latency_us = machine.dma_latency_us();
     let block_path = match settings.records_requests() && settings.trace.mode != SnapshotMode::Off {
-        true => record_requests(settings, &source, machine, &mut lines.link)?,
+        true => record_requests(settings, &method.block_places(settings), &source, machine, &mut lines.link)?,
         false => None,
     };
     let resources = SessionResources {
@@ -252,13 +256,13 @@ fn measure_threads<W: Write>(
 /// Arms the recording of block requests; without it the latencies are measured all the same.
 fn record_requests<W: Write>(
     settings: &RunSettings,
+    places: &[PathBuf],
     source: &OwnThreads,
     machine: &mut Machine,
     link: &mut Link<W>,
 ) -> Result<Option<BlockPathRecording>, MeterProblem> {
     let journal = machine.journal().ok_or(MeterProblem::NoJournal)?;
-    let places = methods::method(&settings.method).map_err(MeterProblem::Method)?.block_places(settings);
-    match BlockPathRecording::arm(settings, &places, &source.threads(), source.program(), journal) {
+    match BlockPathRecording::arm(settings, places, &source.threads(), source.program(), journal) {
         Ok(Some(armed)) => return Ok(Some(armed)),
         Ok(None) => link.problem(Severity::Notice, &MeterProblem::NoBlockDevice),
         Err(error) => link.problem(Severity::Degraded, &MeterProblem::RequestsNotRecorded(error)),

@@ -34,7 +34,9 @@ fn requests() -> Vec<MethodRequest> {
     let all = METHODS.iter().flat_map(of);
     let alone = std::thread::available_parallelism().map_or(1, usize::from) < 2;
     let fits = |request: &MethodRequest| !(alone && is_busy_with_priority(request));
-    all.filter(fits).filter(|request| methods::method(request).unwrap().obstacles(Path::new("/")).is_empty()).collect()
+    all.filter(fits)
+        .filter(|request| methods::method(request, devices::method).unwrap().obstacles(Path::new("/")).is_empty())
+        .collect()
 }
 
 fn is_busy_with_priority(request: &MethodRequest) -> bool {

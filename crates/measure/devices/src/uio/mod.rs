@@ -14,18 +14,19 @@ mod ivshmem;
 mod line;
 mod uart;
 
-use super::error::MethodError;
-use super::interrupt;
-use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
-use super::{MeasuringMethod, RunContext, ThreadSetup};
-use crate::journal::pci_driver::{self, UIO, VFIO};
-use crate::journal::{Entry, Journal};
-use crate::kernel::clock;
-use crate::kernel::descriptors::is_readable_within;
-use crate::kernel::event_stamps::{EventStamps, Point};
+use crate::OnDevice;
+use crate::interrupt;
 use archive::method::Method;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::uio::{Kind, Sample, Uio};
+use meter::journal::pci_driver::{self, UIO, VFIO};
+use meter::journal::{Entry, Journal};
+use meter::kernel::clock;
+use meter::kernel::descriptors::is_readable_within;
+use meter::kernel::event_stamps::{EventStamps, Point};
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::fs;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -217,7 +218,7 @@ fn open_driver(kind: Kind, device: &Path, address: &str) -> Result<Arc<dyn Drive
     })
 }
 
-impl MeasuringMethod for Uio {
+impl MeasuringMethod for OnDevice<'_, Uio> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let (sys, kind) = (root.join("sys"), self.kind());
         let mut obstacles = Vec::new();
@@ -266,7 +267,7 @@ impl MeasuringMethod for Uio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
     use std::os::unix::fs::symlink;
 
     fn device(root: &Path, address: &str, class: &str, driver: Option<&str>) {

@@ -3,15 +3,16 @@
 use super::Stretch;
 use super::answering::{self, Answering};
 use super::unnumbered::{self, Edge, Edges, Pulses, readable};
-use crate::journal::Journal;
+use crate::OnDevice;
+use crate::device;
 use crate::kernel::gpio::Line;
-use crate::methods::device;
-use crate::methods::error::MethodError;
-use crate::methods::stimulus::PartnerPlace;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::gpio::{self, Gpio, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, WiredRole};
+use meter::journal::Journal;
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::PartnerPlace;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ fn of_chip(root: &Path, chip: &Path) -> Vec<Obstacle> {
     }
 }
 
-impl MeasuringMethod for Gpio {
+impl MeasuringMethod for OnDevice<'_, Gpio> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle =
             |text: &str, fix: &str| vec![Obstacle { kind: ObstacleKind::Wiring, text: text.into(), fix: fix.into() }];
@@ -171,7 +172,7 @@ impl MeasuringMethod for Gpio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     #[test]
     fn lines_are_named_by_the_user() {

@@ -17,10 +17,10 @@ pub mod serial;
 pub mod udp;
 mod unnumbered;
 
-use super::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
-use super::{RunContext, ThreadSetup};
 use answering::Answering;
 use archive::method::Role;
+use meter::methods::stimulus::{self, Exchange, PartnerPlace, Post, Receive, Received};
+use meter::methods::{RunContext, ThreadSetup};
 use std::io;
 use std::sync::Arc;
 
@@ -137,13 +137,13 @@ pub fn stimulating(
 
 #[cfg(test)]
 mod tests {
-    use super::super::stimulus::LOST_NS;
     use super::*;
-    use crate::kernel::clock;
-    use crate::measure::partner::{Partner, PartnerContext};
-    use crate::measure::schedule::Schedule;
-    use crate::measure::waiter::Arrival;
     use archive::settings::Policy;
+    use meter::kernel::clock;
+    use meter::measure::partner::{Partner, PartnerContext};
+    use meter::measure::schedule::Schedule;
+    use meter::measure::waiter::Arrival;
+    use meter::methods::stimulus::LOST_NS;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
     use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Datagrams with the kernel's receive time stamps, which the standard library does not show.
 
-use super::clock;
+use meter::kernel::clock;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;

@@ -76,7 +76,7 @@ struct NumberedOutput<P> {
 
 impl<P: Pulses> Output for NumberedOutput<P> {
     fn write(&self, number: u8) {
-        self.sent.at_ns.store(crate::kernel::clock::monotonic_ns(), Relaxed);
+        self.sent.at_ns.store(meter::kernel::clock::monotonic_ns(), Relaxed);
         self.sent.number.store(number, Relaxed);
         self.pulses.pulse(number);
     }
@@ -109,7 +109,7 @@ pub fn readable(device: impl AsFd) -> Option<Edge> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::clock;
+    use meter::kernel::clock;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     struct Wire(Receiver<Option<i64>>);

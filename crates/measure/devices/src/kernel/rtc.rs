@@ -20,7 +20,7 @@ fn answer(code: libc::c_int) -> io::Result<()> {
 }
 
 /// A real-time clock. Those who switch its periodic interrupt off or set its rate must not have a real-time priority:
-/// [`crate::methods`] explains why.
+/// [`meter::methods`] explains why.
 #[derive(Debug)]
 pub struct Rtc(File);
 
@@ -68,7 +68,7 @@ impl Rtc {
     /// Whether there was an interrupt since the last read, or is one within this time.
     #[inline]
     pub fn wait(&self, at_most: Duration) -> bool {
-        super::descriptors::is_readable_within(self.0.as_fd(), at_most)
+        meter::kernel::descriptors::is_readable_within(self.0.as_fd(), at_most)
     }
 
     /// Periods since the last call; waits if there were none. The kernel writes a `long`.

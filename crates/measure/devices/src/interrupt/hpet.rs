@@ -4,16 +4,17 @@
 //! (`hpet_mmap=1` on the kernel's command line) a sample starts at the kernel's entry of the interrupt handler.
 
 use super::{Periodic, SampleStart, device_obstacles, rate_obstacle, setup, stamps};
-use crate::journal::Journal;
-use crate::kernel::clock;
-use crate::kernel::event_stamps::Point;
+use crate::OnDevice;
+use crate::device::{obstacle, open_below};
 use crate::kernel::hpet::{Hpet as HpetDevice, Registers};
-use crate::methods::device::{obstacle, open_below};
-use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::Method;
 use archive::method::hpet::{Hpet, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
+use meter::journal::Journal;
+use meter::kernel::clock;
+use meter::kernel::event_stamps::Point;
+use meter::methods::error::MethodError;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -72,7 +73,7 @@ fn device(options: &Hpet) -> &Path {
     Path::new(options.device().unwrap_or(DEVICE))
 }
 
-impl MeasuringMethod for Hpet {
+impl MeasuringMethod for OnDevice<'_, Hpet> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let mut obstacles = device_obstacles(WHAT, root, device(self));
         obstacles.extend(rate_obstacle(root, Path::new("proc/sys/dev/hpet/max-user-freq"), self.hz()));
@@ -117,7 +118,7 @@ impl MeasuringMethod for Hpet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     #[test]
     fn a_period_has_as_many_ticks_as_in_the_kernels_driver() {

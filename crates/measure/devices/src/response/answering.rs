@@ -1,11 +1,11 @@
 //! The answering side of a wire: threads that read a stimulus, pass it on, and write the answer.
 
-use super::super::stimulus::{LOST_NS, PartnerPlace};
-use super::super::{Release, ThreadSetup};
 use super::{Input, Output, Reading};
-use crate::kernel::clock;
-use crate::measure::partner::{Partner, PartnerContext};
-use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use meter::kernel::clock;
+use meter::measure::partner::{Partner, PartnerContext};
+use meter::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use meter::methods::stimulus::{LOST_NS, PartnerPlace};
+use meter::methods::{Release, ThreadSetup};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -227,7 +227,7 @@ impl Output for Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::schedule::Schedule;
+    use meter::measure::schedule::Schedule;
     use std::sync::atomic::AtomicU64;
 
     /// A wire on which numbers come without end.

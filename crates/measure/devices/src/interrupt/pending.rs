@@ -5,7 +5,7 @@
 //!
 //! An interrupt whose stamp is lost keeps its place among the others, so that no read gets the stamp of another one's.
 
-use crate::kernel::event_stamps::Passage;
+use meter::kernel::event_stamps::Passage;
 
 /// More entries than this between two reads are merged.
 const KEPT: usize = 64;

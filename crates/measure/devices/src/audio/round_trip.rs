@@ -2,10 +2,10 @@
 //! until the thread has read it.
 
 use super::SILENCE;
-use crate::kernel::clock;
 use crate::kernel::pcm::{CHANNELS_COUNT, Stream};
-use crate::measure::loss_counter::LossCounter;
-use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use meter::kernel::clock;
+use meter::measure::loss_counter::LossCounter;
+use meter::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -3,16 +3,17 @@
 use super::Stretch;
 use super::answering::{self, Answering};
 use super::unnumbered::{self, Edge, Edges, Pulses, readable};
-use crate::journal::Journal;
-use crate::kernel::clock;
+use crate::OnDevice;
+use crate::device;
 use crate::kernel::parallel_port::ParallelPort;
-use crate::methods::device;
-use crate::methods::error::MethodError;
-use crate::methods::stimulus::PartnerPlace;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::parallel::Parallel;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, WiredRole};
+use meter::journal::Journal;
+use meter::kernel::clock;
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::PartnerPlace;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ fn setup(options: &Parallel, cpu: u32, place: PartnerPlace) -> io::Result<Thread
     }
 }
 
-impl MeasuringMethod for Parallel {
+impl MeasuringMethod for OnDevice<'_, Parallel> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
         let name = name(self);
@@ -137,7 +138,9 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = || Parallel::default().obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
+        let kinds = || {
+            OnDevice(&Parallel::default()).obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>()
+        };
         assert_eq!(kinds(), [ObstacleKind::Device]);
         std::fs::create_dir_all(root.path().join("proc/sys/dev/parport")).unwrap();
         assert_eq!(kinds(), [ObstacleKind::Module]);

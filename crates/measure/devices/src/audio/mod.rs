@@ -10,17 +10,18 @@
 
 mod round_trip;
 
-use super::error::MethodError;
-use super::{MeasuringMethod, Release, RunContext, ThreadSetup};
-use crate::journal::Journal;
-use crate::kernel::clock;
+use crate::OnDevice;
 use crate::kernel::pcm::{Direction, Shape, Stream};
-use crate::measure::loss_counter::LossCounter;
-use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
 use archive::loss::LossKind;
 use archive::method::Method;
 use archive::method::audio::{self, Audio, Refill, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
+use meter::journal::Journal;
+use meter::kernel::clock;
+use meter::measure::loss_counter::LossCounter;
+use meter::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use meter::methods::error::MethodError;
+use meter::methods::{MeasuringMethod, Release, RunContext, ThreadSetup};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -311,7 +312,7 @@ fn obstacle(root: &Path, name: &str) -> Option<Obstacle> {
     Some(Obstacle { kind, text, fix: fix.into() })
 }
 
-impl MeasuringMethod for Audio {
+impl MeasuringMethod for OnDevice<'_, Audio> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         [Some(device(self)), far(self)].into_iter().flatten().filter_map(|name| obstacle(root, name)).collect()
     }
@@ -325,7 +326,7 @@ impl MeasuringMethod for Audio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     #[test]
     fn a_sample_is_how_far_the_distance_of_two_periods_is_from_their_length() {

@@ -3,13 +3,14 @@
 //! The answering end listens at an address. The first stimulus shows whom to answer, and nobody else is answered until the run is over.
 
 use super::LOOK;
-use crate::kernel::clock;
 use crate::kernel::datagram::{self, Datagram};
-use crate::methods::response::{Input, Output, Reading};
+use crate::response::{Input, Output, Reading};
+use meter::kernel::clock;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use thiserror::Error;
 
 /// Behind number and key, so that no datagram of another program is a stimulus.
 const MARK: [u8; 5] = *b"tardy";
@@ -29,10 +30,18 @@ pub struct End {
 /// Both uses of one end.
 pub type Halves = (Box<End>, Box<End>);
 
+/// A text that is not an address with a port.
+#[derive(Debug, Error)]
+#[error("`{0}` is not an address with a port")]
+pub struct NoAddress(String);
+
 /// The address in the options of a method.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
+///
+/// # Errors
+/// [`NoAddress`].
+pub fn address(text: &str) -> Result<SocketAddr, NoAddress> {
     let known = text.parse::<SocketAddr>().ok().filter(|address| address.port() != 0);
-    known.ok_or_else(|| format!("`{text}` is not an address with a port"))
+    known.ok_or_else(|| NoAddress(text.to_owned()))
 }
 
 /// The end that answers, at an address of this machine.

@@ -11,17 +11,18 @@
 
 use super::clock_holder::{ClockHolder, HolderProcess, let_callback_end};
 use super::{Periodic, SampleStart, device_obstacles, rate_obstacle, setup, stamps};
-use crate::journal::Journal;
-use crate::kernel::event_stamps::Point;
+use crate::OnDevice;
+use crate::device::{obstacle, open_below};
 use crate::kernel::rtc::Rtc as RtcDevice;
-use crate::kernel::scheduling;
-use crate::methods::device::{obstacle, open_below};
-use crate::methods::error::MethodError;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::Method;
 use archive::method::rtc::{Rtc, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::settings::Policy;
+use meter::journal::Journal;
+use meter::kernel::event_stamps::Point;
+use meter::kernel::scheduling;
+use meter::methods::error::MethodError;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -68,7 +69,7 @@ fn device(options: &Rtc) -> &Path {
     Path::new(options.device().unwrap_or(DEVICE))
 }
 
-impl MeasuringMethod for Rtc {
+impl MeasuringMethod for OnDevice<'_, Rtc> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let device = device(self);
         let mut obstacles = device_obstacles(WHAT, root, device);
@@ -117,7 +118,7 @@ impl MeasuringMethod for Rtc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     #[test]
     fn a_machine_without_a_clock_or_probes_and_a_file_in_place_of_a_clock_are_named() {

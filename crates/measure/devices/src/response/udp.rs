@@ -4,14 +4,15 @@ mod remote;
 
 use super::answering::{self, Answering};
 use super::{Input, Output, Reading, Stretch, Wires};
-use crate::journal::Journal;
+use crate::OnDevice;
 use crate::kernel::datagram::{self, Datagram};
-use crate::methods::error::MethodError;
-use crate::methods::stimulus::PartnerPlace;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::udp::{Sample, Udp};
 use archive::method::{Method, Role};
+use meter::journal::Journal;
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::PartnerPlace;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
@@ -96,7 +97,7 @@ fn of_one_end(root: &Path, options: &Udp) -> Option<Obstacle> {
         return obstacle("no address is named at which the target answers".into(), "add address=192.168.1.7:7700");
     };
     if let Err(why) = remote::address(text) {
-        return obstacle(why, "write address=192.168.1.7:7700, or address=[fd00::7]:7700");
+        return obstacle(why.to_string(), "write address=192.168.1.7:7700, or address=[fd00::7]:7700");
     }
     // Sockets belong to the running machine, and nothing is sent by opening one.
     let error = if root == Path::new("/") { halves(options).err()? } else { return None };
@@ -124,7 +125,7 @@ fn both_ends(options: &Udp, cpu: u32, place: PartnerPlace) -> io::Result<ThreadS
     super::setup(cpu, wires, stretch, answering(options), place)
 }
 
-impl MeasuringMethod for Udp {
+impl MeasuringMethod for OnDevice<'_, Udp> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: &str, fix: &str| vec![Obstacle { kind, text: text.into(), fix: fix.into() }];
         if !root.join("proc/net/udp").exists() {
@@ -163,13 +164,14 @@ impl MeasuringMethod for Udp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::clock;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
+    use meter::kernel::clock;
 
     #[test]
     fn a_machine_without_a_loop_back_interface_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let kinds = || Udp::default().obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
+        let kinds =
+            || OnDevice(&Udp::default()).obstacles(root.path()).into_iter().map(|one| one.kind).collect::<Vec<_>>();
         assert_eq!(kinds(), [ObstacleKind::Kernel]);
         std::fs::create_dir_all(root.path().join("proc/net")).unwrap();
         std::fs::write(root.path().join("proc/net/udp"), "").unwrap();

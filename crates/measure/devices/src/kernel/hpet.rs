@@ -77,7 +77,7 @@ impl Hpet {
 
     #[inline]
     pub fn wait(&self, at_most: Duration) -> bool {
-        super::descriptors::is_readable_within(self.device.as_fd(), at_most)
+        meter::kernel::descriptors::is_readable_within(self.device.as_fd(), at_most)
     }
 
     /// Interrupts since the last call; waits if there were none.

@@ -12,14 +12,14 @@ pub mod hpet;
 mod pending;
 pub mod rtc;
 
-use super::ThreadSetup;
-use crate::kernel::event_stamps::{EventStamps, Point};
-use crate::kernel::trace_mount;
-use crate::kernel::{capability, clock};
-use crate::measure::waiter::{Arrival, Waiter, WaiterCounts};
-use crate::methods::device::{obstacle, open_below};
+use crate::device::{obstacle, open_below};
 use archive::load::cpu_list;
 use archive::method::state::{Obstacle, ObstacleKind};
+use meter::kernel::event_stamps::{EventStamps, Point};
+use meter::kernel::trace_mount;
+use meter::kernel::{capability, clock};
+use meter::measure::waiter::{Arrival, Waiter, WaiterCounts};
+use meter::methods::ThreadSetup;
 use pending::Pending;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -218,7 +218,7 @@ fn rate_obstacle(root: &Path, limit: &Path, hz: u64) -> Option<Obstacle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::event_stamps::Passage;
+    use meter::kernel::event_stamps::Passage;
     use std::cell::RefCell;
     use std::collections::VecDeque;
 

@@ -2,8 +2,8 @@
 //! priority, and restores the rate. [`super::rtc`] explains why the meter must not.
 
 use crate::kernel::rtc::Rtc;
-use crate::kernel::{scheduling, signals};
 use archive::settings::Policy;
+use meter::kernel::{scheduling, signals};
 use rustix::fd::AsFd;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::fs::File;

@@ -2,16 +2,17 @@
 
 use super::answering::{self, Answering};
 use super::{Input, Output, Reading, Stretch, Wires};
-use crate::journal::Journal;
+use crate::OnDevice;
 use crate::kernel::datagram::{self, Datagram};
 use crate::kernel::packet::{HEADER_BYTES, PacketSocket};
-use crate::kernel::{capability, clock};
-use crate::methods::error::MethodError;
-use crate::methods::stimulus::PartnerPlace;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use archive::method::ethernet::{Ethernet, Sample};
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, Role};
+use meter::journal::Journal;
+use meter::kernel::{capability, clock};
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::PartnerPlace;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -160,7 +161,7 @@ fn of_interface(root: &Path, name: &str) -> Option<Obstacle> {
     obstacle(ObstacleKind::Wiring, format!("the network interface {name} has no link"), fix)
 }
 
-impl MeasuringMethod for Ethernet {
+impl MeasuringMethod for OnDevice<'_, Ethernet> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let mut obstacles = Vec::new();
         if !root.join("proc/net/packet").exists() {
@@ -211,7 +212,7 @@ impl MeasuringMethod for Ethernet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     /// Files of a machine with these interfaces, and whether each has a link.
     fn machine(interfaces: &[(&str, bool)]) -> tempfile::TempDir {

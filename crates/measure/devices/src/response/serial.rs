@@ -2,15 +2,16 @@
 
 use super::answering::{self, Answering};
 use super::{Input, Output, Reading, Stretch, Wires};
-use crate::journal::{Entry, Journal};
-use crate::kernel::{pty, serial_port};
-use crate::methods::device;
-use crate::methods::error::MethodError;
-use crate::methods::stimulus::PartnerPlace;
-use crate::methods::{MeasuringMethod, RunContext, ThreadSetup};
+use crate::OnDevice;
+use crate::device;
 use archive::method::serial::Serial;
 use archive::method::state::{Obstacle, ObstacleKind};
 use archive::method::{Method, Role};
+use meter::journal::{Entry, Journal};
+use meter::kernel::{pty, serial_port};
+use meter::methods::error::MethodError;
+use meter::methods::stimulus::PartnerPlace;
+use meter::methods::{MeasuringMethod, RunContext, ThreadSetup};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Access, access};
 use rustix::io::{Errno, ioctl_fionbio};
@@ -135,7 +136,7 @@ fn no_terminals(error: &io::Error) -> Vec<Obstacle> {
     vec![Obstacle { kind, text: format!("there are no pseudo-terminals (/dev/ptmx: {error})"), fix: fix.into() }]
 }
 
-impl MeasuringMethod for Serial {
+impl MeasuringMethod for OnDevice<'_, Serial> {
     fn obstacles(&self, root: &Path) -> Vec<Obstacle> {
         let obstacle = |kind, text: String, fix: &str| vec![Obstacle { kind, text, fix: fix.into() }];
         match (self.role(), self.port()) {
@@ -184,7 +185,7 @@ impl MeasuringMethod for Serial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::obstacles_of;
+    use crate::obstacles_of;
 
     #[test]
     fn every_byte_passes_as_it_is_in_both_directions() {
