@@ -7,7 +7,9 @@ use archive::summary::CpuSummary;
 use archive::watched::{WatchedKind, WatchedSeries};
 use fixtures::report_sample::{Shape, named, report_data};
 use report::account::tracing;
-use report::{render_html, render_pngs};
+use report::render_html;
+#[cfg(feature = "png")]
+use report::render_pngs;
 
 const NOTHING_MEASURED: &str = "data-note=\"nothing-measured\"";
 
@@ -253,6 +255,7 @@ fn a_page_of_many_spikes_has_the_accounts_of_the_worst_and_the_number_of_the_oth
     assert!(page.len() < 8 << 20, "{} bytes", page.len());
 }
 
+#[cfg(feature = "png")]
 #[test]
 fn pictures_become_png_files() {
     let directory = tempfile::tempdir().unwrap();
@@ -307,10 +310,12 @@ fn extreme_numbers_make_a_page_and_pictures() {
         data.seconds = seconds.into();
         let page = render_html(&data, &[]);
         assert!(!page.contains("NaN") && !markup(&page).contains("inf,"), "{extreme}");
+        #[cfg(feature = "png")]
         render_pngs(&data, tempfile::tempdir().unwrap().path()).unwrap();
     }
 }
 
+#[cfg(feature = "png")]
 #[test]
 fn a_directory_that_cannot_be_made_is_named() {
     let file = tempfile::NamedTempFile::new().unwrap();
