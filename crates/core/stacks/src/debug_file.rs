@@ -1,7 +1,7 @@
 //! The separate file with the debug information of a stripped one, as gdb looks for it: by build id and by link.
 
 use crate::code_file::Identity;
-use crate::naming::Files;
+use crate::files::Files;
 
 const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
 

@@ -8,9 +8,11 @@
 
 pub mod code_file;
 mod debug_file;
+mod files;
 pub mod function_names;
 pub mod naming;
 pub mod perf_records;
 mod unwinding;
 
-pub use naming::{Files, Naming};
+pub use files::Files;
+pub use naming::Naming;

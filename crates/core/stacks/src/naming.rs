@@ -2,6 +2,7 @@
 
 use crate::code_file::{CodeFile, Identity};
 use crate::debug_file;
+use crate::files::Files;
 use crate::perf_records::{self, PerfSample};
 use crate::unwinding::{Unwinding, Unwound};
 use archive::own_code::CodeName;
@@ -9,11 +10,8 @@ use archive::stacks::{CodeMapping, NamedStacks, StackDescription, StackSample, d
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// The files of the machine that ran the program.
-pub trait Files {
-    /// The contents of a file; `None` if it cannot be read.
-    fn read(&mut self, path: &str) -> Option<Vec<u8>>;
-}
+/// Begin of the names that Python lists.
+const PYTHON: &str = "py::";
 
 /// Names functions with the files of one machine, each of which is read once.
 #[derive(Default)]
@@ -75,7 +73,8 @@ impl<F: Files> Naming<F> {
 
 /// The stack of a sample by the tables of its files; where they end too early, by the frame pointers that the kernel followed.
 fn stack_of(sample: &PerfSample, unwinding: &mut Unwinding, process: &Process) -> Unwound {
-    let unwound = unwinding.unwind(&sample.registers, sample.stack);
+    let is_trampoline = |address| process.generated_at(address).is_some_and(|name| name.starts_with(PYTHON));
+    let unwound = unwinding.unwind(&sample.registers, sample.stack, &is_trampoline);
     if unwound.is_complete {
         return unwound;
     }

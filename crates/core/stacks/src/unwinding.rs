@@ -4,7 +4,7 @@
 use crate::code_file::{CodeFile, SectionBytes};
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
-use framehop::{Module, Unwinder};
+use framehop::{FrameAddress, Module, Unwinder};
 use std::ops::Range;
 
 /// Deeper stacks are cut at their outer end.
@@ -57,16 +57,27 @@ impl Unwinding {
         }
     }
 
-    /// The callers by registers and stack; empty if the registers are not known.
-    pub fn unwind(&mut self, registers: &[u64], stack: &[u8]) -> Unwound {
+    /// The callers by registers and stack; empty if the registers are not known. `is_trampoline` recognises the code by
+    /// which Python calls its functions: on x86-64 it has no table, keeps no frame pointer, and takes 8 bytes of the stack
+    /// (CPython's `Python/asm_trampoline.S`).
+    pub fn unwind(&mut self, registers: &[u64], stack: &[u8], is_trampoline: &dyn Fn(u64) -> bool) -> Unwound {
         match (self, registers) {
             (Self::X86_64(unwinder, cache), &[bp, sp, ip]) => {
-                walk(unwinder, cache, ip, UnwindRegsX86_64::new(ip, sp, bp), &Copied { sp, stack })
+                let copy = Copied { sp, stack };
+                let through = |address: u64, registers: &mut UnwindRegsX86_64| {
+                    if !is_trampoline(address) {
+                        return None;
+                    }
+                    let sp = registers.sp();
+                    registers.set_sp(sp.wrapping_add(16));
+                    copy.word(sp.wrapping_add(8)).ok()
+                };
+                walk(unwinder, cache, ip, UnwindRegsX86_64::new(ip, sp, bp), &copy, &through)
             }
             (Self::Aarch64(unwinder, cache), &[fp, lr, sp, pc]) => {
                 let mask = PtrAuthMask::from_max_known_address(unwinder.max_known_code_address().max(pc));
                 let registers = UnwindRegsAarch64::new_with_ptr_auth_mask(mask, lr, sp, fp);
-                walk(unwinder, cache, pc, registers, &Copied { sp, stack })
+                walk(unwinder, cache, pc, registers, &Copied { sp, stack }, &|_, _| None)
             }
             _ => Unwound::default(),
         }
@@ -87,18 +98,33 @@ impl Copied<'_> {
     }
 }
 
-fn walk<U: Unwinder>(unwinder: &U, cache: &mut U::Cache, ip: u64, registers: U::UnwindRegs, copy: &Copied) -> Unwound {
+/// `through` leads through a frame that the unwinder does not know: by its address and registers to the caller's.
+fn walk<U: Unwinder>(
+    unwinder: &U,
+    cache: &mut U::Cache,
+    ip: u64,
+    mut registers: U::UnwindRegs,
+    copy: &Copied,
+    through: &dyn Fn(u64, &mut U::UnwindRegs) -> Option<u64>,
+) -> Unwound {
     let mut read = |address| copy.word(address);
-    let mut frames = unwinder.iter_frames(ip, registers, cache, &mut read);
+    let mut frame = FrameAddress::from_instruction_pointer(ip);
     let mut unwound = Unwound::default();
     while unwound.addresses.len() < FRAMES_MAX {
-        match frames.next() {
-            Ok(Some(frame)) => unwound.addresses.push(frame.address_for_lookup()),
+        let address = frame.address_for_lookup();
+        unwound.addresses.push(address);
+        let known = frame.is_return_address().then(|| through(address, &mut registers)).flatten();
+        let caller = match known {
+            Some(caller) => Ok(Some(caller)),
+            None => unwinder.unwind_frame(frame, &mut registers, cache, &mut read),
+        };
+        match caller.map(|caller| caller.map(FrameAddress::from_return_address)) {
+            Ok(Some(Some(caller))) => frame = caller,
             Ok(None) => {
                 unwound.is_complete = true;
                 break;
             }
-            Err(_) => break,
+            Ok(Some(None)) | Err(_) => break,
         }
     }
     unwound
@@ -117,17 +143,27 @@ mod tests {
     fn frame_pointers_lead_through_code_without_tables_on_both_processors() {
         let mut x86 = Unwinding::of("x86_64");
         let copied = stack(&[0, 0x1020, 0x40_1234, 0, 0x1040, 0x40_5678, 0, 0, 0, 0]);
-        let unwound = x86.unwind(&[0x1008, 0x1000, 0x40_1000], &copied);
+        let unwound = x86.unwind(&[0x1008, 0x1000, 0x40_1000], &copied, &|_| false);
         assert_eq!(unwound.addresses, [0x40_1000, 0x40_1233, 0x40_5677]);
         let mut arm = Unwinding::of("aarch64");
-        let unwound = arm.unwind(&[0x1008, 0x40_9999, 0x1000, 0x40_1000], &copied);
+        let unwound = arm.unwind(&[0x1008, 0x40_9999, 0x1000, 0x40_1000], &copied, &|_| false);
         assert_eq!(unwound.addresses[0], 0x40_1000);
         assert!(unwound.addresses.contains(&0x40_1233) && unwound.addresses.contains(&0x40_5677), "{unwound:x?}");
     }
 
     #[test]
+    fn a_trampoline_of_python_is_left_without_a_frame_pointer() {
+        let mut x86 = Unwinding::of("x86_64");
+        // A function with a frame pointer, whose caller is a trampoline, whose caller keeps the same frame pointer.
+        let copied = stack(&[0, 0x1030, 0x50_0010, 0, 0x40_1234, 0, 0x1050, 0x40_5678, 0, 0, 0]);
+        let is_trampoline = |address| (0x50_0000..0x50_0020).contains(&address);
+        let unwound = x86.unwind(&[0x1008, 0x1000, 0x40_1000], &copied, &is_trampoline);
+        assert_eq!(unwound.addresses, [0x40_1000, 0x50_000f, 0x40_1233, 0x40_5677]);
+    }
+
+    #[test]
     fn a_processor_without_unwinder_has_no_frames() {
-        assert_eq!(Unwinding::of("riscv64").unwind(&[1, 2, 3], &[0; 64]), Unwound::default());
+        assert_eq!(Unwinding::of("riscv64").unwind(&[1, 2, 3], &[0; 64], &|_| false), Unwound::default());
     }
 
     proptest! {
@@ -140,7 +176,7 @@ mod tests {
             for machine in ["x86_64", "aarch64"] {
                 let mut unwinding = Unwinding::of(machine);
                 let count = unwinding.registers();
-                prop_assert!(unwinding.unwind(&registers[..count], &copied).addresses.len() <= FRAMES_MAX);
+                prop_assert!(unwinding.unwind(&registers[..count], &copied, &|address| address % 2 == 0).addresses.len() <= FRAMES_MAX);
             }
         }
     }

@@ -157,10 +157,13 @@ impl<'a> Times<'a> {
         CodeTime { code, ns: scaled(self.late_ns, seen.late, self.late.len() as i64), usual_ns: usual }
     }
 
-    /// Time in each function itself, largest first.
+    /// Time in each function itself, largest first. The interpreter's own functions count for the function that it executes.
     fn functions(&self, stacks: &NamedStacks) -> Vec<CodeTime> {
         let mut seen: BTreeMap<&CodeName, Seen> = BTreeMap::new();
-        let innermost = |sample: &StackSample| sample.frames.first().and_then(|at| stacks.names.get(*at as usize));
+        let innermost = |sample: &StackSample| {
+            let mut names = sample.frames.iter().filter_map(|at| stacks.names.get(*at as usize));
+            names.clone().find(|name| is_generated(name)).or(names.next())
+        };
         self.late
             .iter()
             .filter_map(|sample| innermost(sample))
@@ -218,11 +221,17 @@ impl<'a> Times<'a> {
             path.push((frame, seen));
             inside_ns = callee_ns;
         }
+        let name = |frame: u32| stacks.names.get(frame as usize).cloned().unwrap_or(CodeName::Unknown);
+        // An interpreter is not what the program's author can change.
+        if let Some(last) = path.iter().rposition(|(frame, _)| is_generated(&name(*frame))) {
+            path.truncate(last + 1);
+        }
+        // The function that entered the kernel says more; its time includes the kernel's.
+        path.pop_if(|(frame, _)| name(*frame) == CodeName::Kernel);
         let (inner, inner_seen) = *path.last()?;
         let usual = self.usual.len() as i64;
         let is_part = |(_, seen): &&(u32, Seen)| seen.usual * 100 < usual * FRAME_PERCENT;
         let (outer, outer_seen) = *path.iter().find(is_part).unwrap_or(&(inner, inner_seen));
-        let name = |frame: u32| stacks.names.get(frame as usize).cloned().unwrap_or(CodeName::Unknown);
         let inner_time = (outer != inner).then(|| self.time(name(inner), inner_seen));
         Some(SlowCode { outer: self.time(name(outer), outer_seen), inner: inner_time, samples: self.counts })
     }
@@ -248,6 +257,11 @@ impl<'a> Times<'a> {
             .for_each(|frame| callees.entry(frame).or_default().usual += 1);
         callees.into_iter().max_by_key(|(_, seen)| self.excess_ns(*seen))
     }
+}
+
+/// Whether it is a function of a program whose interpreter or compiler runs beside it.
+fn is_generated(name: &CodeName) -> bool {
+    matches!(name, CodeName::Generated { .. })
 }
 
 /// `part` of `whole` shares of a time.

@@ -1,3 +1,5 @@
+//! Late cycles of a made-up robot, and of any threads.
+
 use super::*;
 use archive::stacks::ThreadSwitch;
 use proptest::prelude::*;
@@ -93,6 +95,31 @@ fn a_cycle_that_took_no_longer_blames_no_function_and_one_sample_is_too_few() {
     let end = stacks.switches.last_mut().unwrap();
     end.ts_ns = 101 * MS;
     assert_eq!(times(&stacks).slow(&stacks), None);
+}
+
+#[test]
+fn time_in_the_kernel_belongs_to_the_function_that_entered_it() {
+    let mut stacks = robot(&[RESIZE; 20], &USUAL);
+    stacks.names.push(CodeName::Kernel);
+    let kernel = stacks.names.len() as u32 - 1;
+    let late = stacks.samples.iter_mut().filter(|sample| sample.ts_ns >= 100 * MS);
+    late.for_each(|sample| sample.frames.insert(0, kernel));
+    let slow = times(&stacks).slow(&stacks).unwrap();
+    assert_eq!(slow.inner, Some(CodeTime { code: function("std::vector::resize"), ns: 4 * MS, usual_ns: Some(0) }));
+    assert_eq!(times(&stacks).functions(&stacks)[0].code, CodeName::Kernel);
+}
+
+#[test]
+fn time_in_an_interpreter_belongs_to_the_function_that_it_executes() {
+    let mut stacks = robot(&[RESIZE; 20], &USUAL);
+    stacks.names[RESIZE as usize] = CodeName::Generated { name: "py::resize:/robot.py".into() };
+    stacks.names.push(function("_PyEval_EvalFrameDefault"));
+    let interpreter = stacks.names.len() as u32 - 1;
+    let late = stacks.samples.iter_mut().filter(|sample| sample.ts_ns >= 100 * MS);
+    late.for_each(|sample| sample.frames.insert(0, interpreter));
+    let resize = CodeTime { code: stacks.names[RESIZE as usize].clone(), ns: 4 * MS, usual_ns: Some(0) };
+    assert_eq!(times(&stacks).slow(&stacks).unwrap().inner, Some(resize.clone()));
+    assert_eq!(times(&stacks).functions(&stacks)[0], resize);
 }
 
 #[test]

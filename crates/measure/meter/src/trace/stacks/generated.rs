@@ -8,6 +8,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 
+/// Where programs write their lists, in a container below its own root.
+const LISTS: &str = "/tmp";
 /// The rest of a longer list is not read.
 const LIST_BYTES_MAX: u64 = 64 << 20;
 const FUNCTIONS_MAX: usize = 4096;
@@ -20,7 +22,7 @@ pub fn of(pid: i32, mappings: &[CodeMapping], records: &[u8]) -> Vec<GeneratedCo
     if addresses.is_empty() {
         return Vec::new();
     }
-    let path = format!("/proc/{pid}/root/tmp/perf-{}.map", own_number(pid));
+    let path = format!("/proc/{pid}/root{LISTS}/perf-{}.map", own_number(pid));
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
     let list = File::options().read(true).custom_flags(flags).open(path);
     let list = list.ok().filter(|list| list.metadata().is_ok_and(|about| about.is_file()));
