@@ -74,7 +74,7 @@ fn is_named(folder: &TempDir, program: &str, depth: &str) {
     for attempt in 0..ATTEMPTS {
         let out = format!("run-{depth}-{attempt}");
         let ended = watch(&meter, folder, &["--stacks", "--out", &out, "--", program, depth, LATE, "truth"]);
-        assert_eq!(ended.code, Some(124), "{}", ended.stderr);
+        assert!(matches!(ended.code, Some(0 | 124)), "{}", ended.stderr);
         last = explained(folder.path().join(&out), &folder.path().join("truth"));
         let right = last.iter().filter(|(planted, explanation)| names(planted, explanation)).count();
         let said = last.iter().flat_map(|(_, explanation)| &explanation.findings);

@@ -228,12 +228,25 @@ impl<'a> Times<'a> {
         }
         // The function that entered the kernel says more; its time includes the kernel's.
         path.pop_if(|(frame, _)| name(*frame) == CodeName::Kernel);
-        let (inner, inner_seen) = *path.last()?;
         let usual = self.usual.len() as i64;
         let is_part = |(_, seen): &&(u32, Seen)| seen.usual * 100 < usual * FRAME_PERCENT;
-        let (outer, outer_seen) = *path.iter().find(is_part).unwrap_or(&(inner, inner_seen));
-        let inner_time = (outer != inner).then(|| self.time(name(inner), inner_seen));
-        Some(SlowCode { outer: self.time(name(outer), outer_seen), inner: inner_time, samples: self.counts })
+        let inner = path.last().map(|(frame, _)| *frame);
+        let Some(inner) = inner else {
+            // Stacks that are cut at different callers have no path in common.
+            let slowest = self.functions(stacks).into_iter().max_by_key(CodeTime::excess_ns)?;
+            return Some(SlowCode { outer: slowest, inner: None, samples: self.counts });
+        };
+        let outer = path.iter().find(is_part).map_or(inner, |(frame, _)| *frame);
+        let time = |frame: u32| self.time(name(frame), self.anywhere(frame));
+        let inner_time = (outer != inner).then(|| time(inner));
+        Some(SlowCode { outer: time(outer), inner: inner_time, samples: self.counts })
+    }
+
+    /// Samples with a function, whoever called it.
+    fn anywhere(&self, frame: u32) -> Seen {
+        let count =
+            |samples: &[&StackSample]| samples.iter().filter(|sample| sample.frames.contains(&frame)).count() as i64;
+        Seen { late: count(&self.late), usual: count(&self.usual) }
     }
 
     fn excess_ns(&self, seen: Seen) -> i64 {

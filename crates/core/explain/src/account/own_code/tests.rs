@@ -123,6 +123,19 @@ fn time_in_an_interpreter_belongs_to_the_function_that_it_executes() {
 }
 
 #[test]
+fn stacks_that_are_cut_at_different_callers_still_name_the_function() {
+    let mut stacks = robot(&[RESIZE; 20], &USUAL);
+    let late = stacks.samples.iter_mut().filter(|sample| sample.ts_ns >= 100 * MS);
+    for (number, sample) in late.enumerate() {
+        sample.frames.truncate(1 + number % 3);
+        sample.is_complete = false;
+    }
+    let slow = times(&stacks).slow(&stacks).unwrap();
+    let named = slow.inner.as_ref().unwrap_or(&slow.outer);
+    assert_eq!(*named, CodeTime { code: function("std::vector::resize"), ns: 4 * MS, usual_ns: Some(0) });
+}
+
+#[test]
 fn a_late_run_before_this_one_is_not_ordinary() {
     let mut stacks = robot(&[RESIZE; 20], &USUAL);
     let ends = stacks.switches.iter_mut().find(|switch| switch.ts_ns == 51 * MS).unwrap();
