@@ -126,6 +126,45 @@ early_ns: number, };
 export type Code = string;
 
 /**
+ * A piece of code by its name.
+ */
+export type CodeName = { "function": { name: string, 
+/**
+ * The executable or library.
+ */
+file: string, } } | { "unnamed": { file: string, } } | { "generated": { name: string, } } | "kernel" | "unknown";
+
+/**
+ * Samples with the same stack.
+ */
+export type CodeStack = { 
+/**
+ * Numbers in `names`, outermost first.
+ */
+frames: Array<number>, 
+/**
+ * Samples of the late cycle.
+ */
+late: number, 
+/**
+ * Samples before it.
+ */
+usual: number, };
+
+/**
+ * Time in a piece of code, from samples of the stack.
+ */
+export type CodeTime = { code: CodeName, 
+/**
+ * In the late cycle.
+ */
+ns: number, 
+/**
+ * In as many ordinary runs before it; `None` if too few were sampled.
+ */
+usual_ns?: number | null, };
+
+/**
  * How sure a finding is.
  */
 export type Confidence = "hint" | "likely" | "certain";
@@ -317,7 +356,7 @@ executed_ns: number,
 /**
  * Time from its end to the next.
  */
-deferred_ns: number, } } | { "inferred": { thread: TaskName, start_ns: number, end_ns: number, from: InferredFrom, } } | { "function": FunctionTime } | { "masked": { masking: Masking, ns: number, 
+deferred_ns: number, } } | { "inferred": { thread: TaskName, start_ns: number, end_ns: number, from: InferredFrom, } } | { "function": FunctionTime } | { "slow_code": SlowCode } | { "masked": { masking: Masking, ns: number, 
 /**
  * From and to the records that show the opposite.
  */
@@ -363,6 +402,10 @@ elsewhere: Array<string>,
  * `None` if the trace has neither functions nor stacks.
  */
 functions?: FunctionAccount | null, 
+/**
+ * `None` without samples of its stack.
+ */
+own_code?: OwnCode | null, 
 /**
  * Set if it was recorded in virtual time from outside the machine: the recording added no time.
  */
@@ -1117,6 +1160,31 @@ deferred: boolean, };
 export type OverdueTimer = { cpu: number, late_ns: number, };
 
 /**
+ * The functions of a late cycle of a watched thread.
+ */
+export type OwnCode = { 
+/**
+ * Time of the thread on the CPU, from the beginning of the late cycle until it was over. The functions share it.
+ */
+ran_ns: number, samples: SampleCounts, 
+/**
+ * Time in each function without the functions that it called, largest first; the smallest are left out.
+ */
+functions: Array<CodeTime>, 
+/**
+ * Absent if the cycle took no longer than ordinary ones.
+ */
+slow?: SlowCode | null, 
+/**
+ * Of the frames of `stacks`.
+ */
+names: Array<CodeName>, 
+/**
+ * The most frequent stacks, each once.
+ */
+stacks: Array<CodeStack>, };
+
+/**
  * This tool disturbed its own measurement.
  */
 export type OwnTool = "recorded_stack" | { "ran": Holders };
@@ -1483,6 +1551,27 @@ due_ns: number,
 latency_ns: number, };
 
 /**
+ * How many samples of the stack the times come from.
+ */
+export type SampleCounts = { 
+/**
+ * Time on the CPU between two samples: no figure is more exact.
+ */
+period_ns: number, 
+/**
+ * In the late cycle.
+ */
+late: number, 
+/**
+ * Before it.
+ */
+usual: number, 
+/**
+ * Ordinary runs, from one sleep of the thread to the next, in which these were taken.
+ */
+usual_runs: number, };
+
+/**
  * One second of one thread, counted from the first due instant of the run.
  */
 export type Second = { thread: number, 
@@ -1533,6 +1622,20 @@ export type SilencedBy = { "stolen": { host?: ForeignText | null, } } | { "host_
 export type SilentPlace = "all_cpus" | "not_delivered" | { "stood_still": { cpu: number, within: StoodStillIn, } };
 
 export type SilentRequest = { request: ControllerRequest, ns: number, };
+
+/**
+ * Where the additional time of a late cycle was spent.
+ */
+export type SlowCode = { 
+/**
+ * The outermost function of which an ordinary run is not a part, including the functions that it called.
+ */
+outer: CodeTime, 
+/**
+ * A function called by it that took most of its additional time, including the functions that this one called. Absent if it is
+ * `outer` itself.
+ */
+inner?: CodeTime | null, samples: SampleCounts, };
 
 /**
  * The thread had the CPU and read the clock late.
@@ -1976,6 +2079,10 @@ log: LogSource | null,
  * Threads without a real-time or deadline policy count like the others.
  */
 all_threads: boolean, 
+/**
+ * The stacks of the threads are sampled around late cycles.
+ */
+stacks: boolean, 
 /**
  * The watch stands for months, also while none of its threads exists.
  */

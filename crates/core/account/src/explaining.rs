@@ -1,6 +1,7 @@
 //! Explains the spikes of a run: reads the input of `explain` from the disk, one trace at a time.
 
 use crate::spike_trace::SpikeTrace;
+use crate::stored_file::StoredFiles;
 use archive::causes::RunCauses;
 use archive::caveat::{Caveat, Limit};
 use archive::environment::{Environment, VIRTUAL_TIME};
@@ -11,12 +12,14 @@ use archive::reader::Run;
 use archive::sample::Sample;
 use archive::settings::Policy;
 use archive::spike::{Spike, SpikeReason};
+use archive::stacks::NamedStacks;
 use archive::watched::WatchedKind;
 use explain::flight::{Flight, StopPoint};
 use explain::recorder::{Precision, Recorder};
 use explain::run_analysis::{SpikesOfRun, analyse};
 use explain::scheduling_bound::{Interference, observe};
 use explain::{Source, SpikeInput, Stretch, evidence_window, explain_spike, explain_without_trace, stretches};
+use stacks::Naming;
 use std::collections::BTreeMap;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -25,14 +28,15 @@ const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 pub fn explain_arrived(run: &Run, trace: Vec<u8>) -> Option<Explanation> {
     let circumstances = Circumstances::of(run);
     let trace = SpikeTrace::Memory(trace);
-    run.spikes.first().map(|spike| explain_spike(&circumstances.input(run, spike, trace.source(), &[])))
+    run.spikes.first().map(|spike| explain_spike(&circumstances.input(run, spike, trace.source(), (None, &[]))))
 }
 
 /// Explains one spike of a run that may still go on; `None` without the spike or its trace.
 pub fn explain_one(run: &Run, number: u32) -> Option<Explanation> {
     let spike = run.spikes.iter().find(|spike| spike.number == number)?;
     let trace = SpikeTrace::open(run, number).ok()?;
-    Some(explain_spike(&Circumstances::of(run).input(run, spike, trace.source(), &[])))
+    let stacks = named_stacks(run, spike, &mut Naming::new(StoredFiles::default()));
+    Some(explain_spike(&Circumstances::of(run).input(run, spike, trace.source(), (stacks.as_ref(), &[]))))
 }
 
 /// The spike of a case in the corpus, whose `spike.json` is `text`, and its explanation.
@@ -106,14 +110,15 @@ impl Circumstances {
             run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
         let total = run.spikes.len();
         let mut explained_controls = Vec::new();
+        let mut naming = Naming::new(StoredFiles::default());
         for spike in controls {
             progress(explained_controls.len(), total);
-            explained_controls.push(self.explain(run, spike, &[]));
+            explained_controls.push(self.explain(run, spike, &mut naming, &[]));
         }
         let mut explanations = explained_controls.clone();
         for spike in others {
             progress(explanations.len(), total);
-            explanations.push(self.explain(run, spike, &explained_controls));
+            explanations.push(self.explain(run, spike, &mut naming, &explained_controls));
         }
         explanations.sort_by_key(|explanation| explanation.spike);
         explanations
@@ -136,12 +141,12 @@ impl Circumstances {
             run.recordings.contains_key(&spike.number).then(|| run.flight_record(spike.number).ok()).flatten();
         let recorded = recorded.map(SpikeTrace::Memory);
         let Some(trace) = recorded.or_else(|| SpikeTrace::open(run, spike.number).ok()) else { return Vec::new() };
-        evidence_window(&self.input(run, spike, trace.source(), &[]))
+        evidence_window(&self.input(run, spike, trace.source(), (None, &[])))
     }
 
     /// The ledger of one spike by stretches; empty without a trace.
     pub fn stretches(&self, run: &Run, spike: &Spike, trace: Source<'_>) -> Vec<Stretch> {
-        stretches(&self.input(run, spike, trace, &[]))
+        stretches(&self.input(run, spike, trace, (None, &[])))
     }
 
     /// Interrupt times observed around the late wake-ups, by CPU. CPUs without a trace are missing.
@@ -150,7 +155,7 @@ impl Circumstances {
         for spike in &run.spikes {
             let Ok(trace) = SpikeTrace::open(run, spike.number) else { continue };
             let interference = by_cpu.entry(spike.sample.cpu).or_default();
-            observe(&self.input(run, spike, trace.source(), &[]), interference);
+            observe(&self.input(run, spike, trace.source(), (None, &[])), interference);
         }
         by_cpu.retain(|_, interference| interference.recorded_ns > 0);
         by_cpu
@@ -161,7 +166,7 @@ impl Circumstances {
         run: &'a Run,
         spike: &'a Spike,
         trace: Source<'a>,
-        controls: &'a [Explanation],
+        (stacks, controls): (Option<&'a NamedStacks>, &'a [Explanation]),
     ) -> SpikeInput<'a> {
         let outside = run.absences.get(&spike.number);
         SpikeInput {
@@ -178,22 +183,32 @@ impl Circumstances {
             stimulus: self.stimulus,
             sample: self.sample,
             recorder: self.recorder,
+            stacks,
             controls,
         }
     }
 
-    fn explain(&self, run: &Run, spike: &Spike, controls: &[Explanation]) -> Explanation {
+    fn explain(
+        &self,
+        run: &Run,
+        spike: &Spike,
+        naming: &mut Naming<StoredFiles>,
+        controls: &[Explanation],
+    ) -> Explanation {
         if let Some(recording) = run.recordings.get(&spike.number)
             && let Ok(record) = run.flight_record(spike.number)
         {
-            let explanation = explain_spike(&self.input(run, spike, (&record).into(), controls));
+            let explanation = explain_spike(&self.input(run, spike, (&record).into(), (None, controls)));
             return Explanation { recording: Some(recording.clone()), ..explanation };
         }
         if spike.snapshot.is_none() {
             return explain_without_trace(spike, median_ns(run, spike));
         }
         match SpikeTrace::open(run, spike.number) {
-            Ok(trace) => explain_spike(&self.input(run, spike, trace.source(), controls)),
+            Ok(trace) => {
+                let stacks = named_stacks(run, spike, naming);
+                explain_spike(&self.input(run, spike, trace.source(), (stacks.as_ref(), controls)))
+            }
             Err(error) => {
                 let mut explanation = explain_without_trace(spike, median_ns(run, spike));
                 explanation.caveats.push(Caveat::new(Limit::TraceUnreadable(error.to_string())));
@@ -214,6 +229,12 @@ fn published_explanations(run: &Run) -> Vec<Explanation> {
     let mut explanations: Vec<Explanation> = run.spikes.iter().map(of).collect();
     explanations.sort_by_key(|explanation| explanation.spike);
     explanations
+}
+
+/// The stacks of a watched thread, if they were sampled, with the functions of the programs on this machine.
+fn named_stacks(run: &Run, spike: &Spike, naming: &mut Naming<StoredFiles>) -> Option<NamedStacks> {
+    spike.watched?;
+    naming.named(&run.spike_stacks(spike.number).ok()?)
 }
 
 /// The kernel priority of a measuring thread at its start; unknown for a watched thread.

@@ -3,7 +3,8 @@
 //! [`Account`] opens an archive and answers what follows from it: figures, explanations, causes, verdicts, the data of a
 //! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
 //! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named,
-//! `block_requests` has `storage` divide the time of block requests, and `brief` answers in few bytes.
+//! `block_requests` has `storage` divide the time of block requests, `stored_file` reads programs whose functions are to be named, and
+//! `brief` answers in few bytes.
 //!
 //! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
 
@@ -14,6 +15,7 @@ mod explaining;
 mod judging;
 pub mod planned;
 mod spike_trace;
+pub mod stored_file;
 
 pub use account::{Account, ExplanationSource};
 pub use explain::Stretch;

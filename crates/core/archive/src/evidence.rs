@@ -2,6 +2,7 @@
 
 use crate::culprit::{KernelName, TaskName};
 use crate::functions::ChainSource;
+use crate::own_code::SlowCode;
 use crate::trace_event::TraceEvent;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub enum Evidence {
     },
     /// The function in which the time was spent.
     Function(FunctionTime),
+    /// The program's own function in which a late cycle spent the time that it took longer.
+    SlowCode(SlowCode),
     /// Interrupts or preemption were disabled in every record of a stretch.
     Masked {
         masking: Masking,

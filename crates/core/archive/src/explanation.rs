@@ -6,6 +6,7 @@ use crate::evidence::Evidence;
 use crate::functions::FunctionAccount;
 pub use crate::mark::{Mark, MarkKind};
 use crate::other_cpus::OtherCpus;
+use crate::own_code::OwnCode;
 pub use crate::owner::{Owner, OwnerKind};
 use crate::recorded::FlightRecording;
 use serde::{Deserialize, Serialize};
@@ -196,6 +197,9 @@ pub struct Explanation {
     /// `None` if the trace has neither functions nor stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionAccount>,
+    /// `None` without samples of its stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_code: Option<OwnCode>,
     /// Set if it was recorded in virtual time from outside the machine: the recording added no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<FlightRecording>,

@@ -23,6 +23,8 @@ pub enum FileKind {
     SpikeTrace { spike: u32 },
     /// `spikes/<number>/flight.bin`: what ran in virtual time, recorded outside the machine.
     FlightRecord { spike: u32 },
+    /// `spikes/<number>/stacks.bin`: stacks of the late thread, of a watch alone.
+    SpikeStacks { spike: u32 },
     /// `samples/<thread>.bin`: due instant and latency of every sample of a thread, two little-endian `i64` in ns.
     Samples { thread: u32 },
     /// `tracer/<number>.txt`: the output of a kernel latency tracer.
@@ -41,11 +43,22 @@ pub enum FileKind {
     FioResult,
 }
 
+impl FileKind {
+    /// The spike to which the file belongs, and with which it is dropped.
+    pub fn spike(self) -> Option<u32> {
+        match self {
+            Self::SpikeTrace { spike } | Self::FlightRecord { spike } | Self::SpikeStacks { spike } => Some(spike),
+            _ => None,
+        }
+    }
+}
+
 /// Path of a file inside an archive.
 pub fn file_path(kind: FileKind) -> PathBuf {
     match kind {
         FileKind::SpikeTrace { spike } => PathBuf::from(format!("spikes/{spike:04}/trace.dat")),
         FileKind::FlightRecord { spike } => PathBuf::from(format!("spikes/{spike:04}/flight.bin")),
+        FileKind::SpikeStacks { spike } => PathBuf::from(format!("spikes/{spike:04}/stacks.bin")),
         FileKind::Samples { thread } => PathBuf::from(format!("samples/{thread}.bin")),
         FileKind::LatencyTrace { number } => PathBuf::from(format!("tracer/{number:04}.txt")),
         FileKind::AuditPages { cpu } => PathBuf::from(format!("audit/{cpu}.pages")),
@@ -64,6 +77,7 @@ pub fn file_kind(path: &str) -> Option<FileKind> {
     let kind = match parts.as_slice() {
         ["spikes", spike, "trace.dat"] => FileKind::SpikeTrace { spike: spike.parse().ok()? },
         ["spikes", spike, "flight.bin"] => FileKind::FlightRecord { spike: spike.parse().ok()? },
+        ["spikes", spike, "stacks.bin"] => FileKind::SpikeStacks { spike: spike.parse().ok()? },
         ["samples", name] => FileKind::Samples { thread: numbered(name, ".bin")? },
         ["tracer", name] => FileKind::LatencyTrace { number: numbered(name, ".txt")? },
         ["audit", "calls.bin"] => FileKind::AuditCalls,
@@ -88,6 +102,7 @@ mod tests {
             FileKind::SpikeTrace { spike: 7 },
             FileKind::SpikeTrace { spike: 12_345 },
             FileKind::FlightRecord { spike: 3 },
+            FileKind::SpikeStacks { spike: 7 },
             FileKind::Samples { thread: 511 },
             FileKind::LatencyTrace { number: 1 },
             FileKind::AuditPages { cpu: 0 },

@@ -41,6 +41,9 @@ pub struct WatchSettings {
     /// Threads without a real-time or deadline policy count like the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_threads: bool,
+    /// The stacks of the threads are sampled around late cycles.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stacks: bool,
     /// The watch stands for months, also while none of its threads exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardSettings>,

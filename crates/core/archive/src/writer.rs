@@ -19,6 +19,7 @@ use crate::manifest::{Manifest, RunState};
 use crate::message::{Loss, LossKind, Message};
 use crate::problem::{Problem, Severity};
 use crate::recorded_pages::PAGES_BYTES_MAX;
+use crate::stacks::STACKS_BYTES_MAX;
 use crate::storage;
 use crate::write_error::WriteError;
 use held::Held;
@@ -79,6 +80,7 @@ fn bytes_max(kind: FileKind) -> u64 {
     match kind {
         FileKind::SpikeTrace { .. } => TRACE_BYTES_MAX,
         FileKind::FlightRecord { .. } => FLIGHT_BYTES_MAX,
+        FileKind::SpikeStacks { .. } => STACKS_BYTES_MAX,
         FileKind::Samples { .. } => SAMPLES_BYTES_MAX,
         FileKind::LatencyTrace { .. } => TRACER_BYTES_MAX,
         FileKind::AuditPages { .. } | FileKind::AuditCalls | FileKind::StoragePages { .. } => PAGES_BYTES_MAX,
@@ -310,7 +312,7 @@ impl RunWriter {
             Message::FileEnd { file, bytes } => self.end_file(*file, *bytes),
             Message::SpikeDropped { number, .. } => {
                 self.held.forget_spike(*number);
-                self.open.retain(|_, open| open.kind != FileKind::SpikeTrace { spike: *number });
+                self.open.retain(|_, open| open.kind.spike() != Some(*number));
                 self.dropped.insert(*number);
                 self.finished.retain(|path| !path.starts_with(format!("spikes/{number:04}")));
                 let _ = fs::remove_dir_all(self.directory.join(format!("spikes/{number:04}")));

@@ -92,6 +92,7 @@ fn controls(run: &Run, measuring: &[(u32, i32)]) -> Vec<Explanation> {
             stimulus: settings.map_or(Stimulus::Timer, |settings| settings.method.stimulus()),
             sample: settings.map(|settings| settings.method.sample()).unwrap_or_default(),
             recorder: explain::recorder::Recorder::Own,
+            stacks: None,
             controls: &[],
         });
         Some(Explanation { phases: explanation.phases, ..explain_without_trace(control, explanation.median_ns) })

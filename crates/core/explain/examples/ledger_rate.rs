@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
         recorder: explain::recorder::Recorder::Own,
+        stacks: None,
         controls: &[],
     };
     let seen_ns = spike.sample.seen_ns();

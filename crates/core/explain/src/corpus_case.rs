@@ -48,6 +48,7 @@ impl CorpusCase {
             stimulus: method.stimulus(),
             sample: method.sample(),
             recorder: Recorder::Own,
+            stacks: None,
             controls: &self.controls,
         }
     }

@@ -24,13 +24,18 @@ pub use decide::run_analysis;
 pub use read::{flight, recording};
 pub use recognise::culprits;
 
-use account::{Account, event_list, key_events, lanes, ledger, other_cpus};
+use account::{Account, event_list, key_events, lanes, ledger, other_cpus, own_code};
 use archive::absence::Absence;
 use archive::caveat::{Caveat, Limit};
+use archive::culprit::Culprit;
 use archive::environment::Environment;
-use archive::explanation::{Confidence, Explanation, ExplanationStatus, Owner, OwnerKind, Phase, PhaseName, PhaseSpan};
+use archive::evidence::Evidence;
+use archive::explanation::{
+    Confidence, Explanation, ExplanationStatus, Finding, Owner, OwnerKind, Phase, PhaseName, PhaseSpan,
+};
 use archive::method::{SampleWord, Stimulus};
 use archive::spike::Spike;
+use archive::stacks::NamedStacks;
 use decide::verdict;
 pub use ftrace::trace_dat::{ReadAt, Source};
 use read::window::Window;
@@ -68,6 +73,8 @@ pub struct SpikeInput<'a> {
     /// The word for a sample of this run.
     pub sample: SampleWord,
     pub recorder: Recorder,
+    /// Samples of the stack of a watched thread.
+    pub stacks: Option<&'a NamedStacks>,
     /// Explanations of ordinary wake-ups of the same run.
     pub controls: &'a [Explanation],
 }
@@ -106,6 +113,7 @@ pub fn explain_without_trace(spike: &Spike, median_ns: i64) -> Explanation {
         elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
+        own_code: None,
         recording: None,
         caveats: spike.snapshot_missing.iter().map(|why| Caveat::new(Limit::NoSnapshot(why.clone()))).collect(),
     }
@@ -158,12 +166,26 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
         elsewhere_facts: other_cpus::facts(trace, &anchors, input.spike.sample.cpu, &tool_threads),
         elsewhere: Vec::new(),
         functions: functions::account(&case),
+        own_code: None,
         recording: None,
         caveats,
     };
+    explanation.own_code = own_code::own_code(input, &explanation.phases);
+    blame_code(&mut explanation);
     let watched = input.spike.watched;
     words::explanation::fill_in(&mut explanation, Voice { watched, sample: input.sample });
     explanation
+}
+
+/// Adds the function that took the additional time to the findings about what the thread did itself.
+fn blame_code(explanation: &mut Explanation) {
+    let Some(slow) = explanation.own_code.as_ref().and_then(|code| code.slow.as_ref()) else { return };
+    let of_the_thread = |finding: &&mut Finding| {
+        matches!(finding.culprit, Culprit::OwnWork | Culprit::LateArm | Culprit::PageFault | Culprit::SlowReturn)
+    };
+    for finding in explanation.findings.iter_mut().filter(of_the_thread) {
+        finding.evidence_facts.push(Evidence::SlowCode(slow.clone()));
+    }
 }
 
 /// The confidence of a finding in one word.

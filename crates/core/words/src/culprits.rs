@@ -6,6 +6,7 @@ mod on_the_host;
 mod slowdown;
 
 use crate::evidence;
+use crate::own_code;
 use crate::voice::{Share, Voice};
 use archive::culprit::{Culprit, Facts};
 use archive::evidence::Evidence;
@@ -74,8 +75,10 @@ pub fn fill_in(finding: &mut Finding, latency_ns: i64, voice: Voice) {
         words(facts, Share { ns: finding.ns, latency_ns, voice });
     let innocent = matches!(finding.culprit, Culprit::Steal | Culprit::Silence);
     for evidence in &finding.evidence_facts {
-        if let Evidence::Function(spent) = evidence {
-            sentence.push_str(&evidence::where_spent(spent, innocent));
+        match evidence {
+            Evidence::Function(spent) => sentence.push_str(&evidence::where_spent(spent, innocent)),
+            Evidence::SlowCode(slow) => sentence.push_str(&format!("; {}", own_code::sentence(slow))),
+            _ => {}
         }
     }
     let line = |evidence: &Evidence| evidence::line(evidence, voice);

@@ -2,6 +2,7 @@
 
 use crate::figures::latency;
 use crate::holders::task;
+use crate::own_code;
 use crate::trace_event::{self, relative};
 use crate::voice::Voice;
 use archive::culprit::KernelName;
@@ -39,6 +40,7 @@ pub fn line(evidence: &Evidence, voice: Voice) -> String {
             let time = spent.ns.map(|ns| format!(", {}", latency(ns))).unwrap_or_default();
             format!("functions, {source}: {}{time}", chain.join(" < "))
         }
+        Evidence::SlowCode(slow) => own_code::samples(&slow.samples),
         Evidence::Masked { masking, ns, ns_max, first, last } => {
             let what = match masking {
                 Masking::Interrupts => "interrupts were",

@@ -18,6 +18,7 @@ pub mod holders;
 pub mod mark;
 pub mod new_cause;
 pub mod observation;
+pub mod own_code;
 pub mod printable;
 pub mod run_causes;
 pub mod sentence;

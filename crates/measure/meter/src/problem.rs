@@ -605,6 +605,20 @@ pub enum MeterProblem {
     )]
     #[problem(code = "meter.no-fault-events", meaning = "This kernel has no trace events for page faults.", fix = "")]
     NoFaultEvents,
+    #[error("the stacks of the threads are not sampled: {0}")]
+    #[problem(
+        code = "meter.stacks-not-sampled",
+        meaning = "The kernel refused to sample the stacks that --stacks asks for.",
+        fix = "as root: sysctl kernel.perf_event_paranoid=1, or give the meter CAP_PERFMON; the kernel needs CONFIG_PERF_EVENTS"
+    )]
+    StacksNotSampled(io::Error),
+    #[error("the stacks of {count} threads are not sampled: {most} others are")]
+    #[problem(
+        code = "meter.stacks-left-out",
+        meaning = "The program has more threads than are sampled at a time.",
+        fix = "name the threads that matter with --comm"
+    )]
+    StacksLeftOut { count: usize, most: usize },
 }
 
 fn fix_of_policy(policy: Policy) -> &'static str {

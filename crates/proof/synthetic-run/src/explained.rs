@@ -20,6 +20,7 @@ pub(crate) fn explanations(spikes: &[(i64, Option<String>)]) -> Vec<Explanation>
         elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
+        own_code: None,
         recording: None,
         caveats: Vec::new(),
     };

@@ -6,6 +6,7 @@ mod document;
 mod functions;
 #[cfg(test)]
 mod gallery;
+mod own_code;
 pub mod timeline;
 
 use super::json;

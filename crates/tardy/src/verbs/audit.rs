@@ -2,7 +2,6 @@
 
 mod arguments;
 mod calls_page;
-mod function_names;
 mod functions;
 mod interception;
 mod page;

@@ -36,6 +36,7 @@ mod large;
 mod live_view;
 mod methods_listed_live;
 mod methods_live;
+mod own_code_live;
 mod plan;
 #[cfg(feature = "lab")]
 mod publish;

@@ -8,6 +8,7 @@ use crate::layout::FileKind;
 use crate::message::Message;
 use crate::recorded_pages::PAGES_BYTES_MAX;
 use crate::settings::RunSettings;
+use crate::stacks::STACKS_BYTES_MAX;
 use crate::storage;
 use crate::tracer::{LATENCY_TRACES_MAX, TRACE_TEXT_BYTES_MAX};
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(kind: FileKind) -> Self {
         match kind {
-            FileKind::SpikeTrace { .. } | FileKind::FlightRecord { .. } => Self::Traces,
+            FileKind::SpikeTrace { .. } | FileKind::FlightRecord { .. } | FileKind::SpikeStacks { .. } => Self::Traces,
             FileKind::Samples { .. } => Self::Samples,
             FileKind::LatencyTrace { .. } => Self::Tracer,
             FileKind::AuditPages { .. }
@@ -78,6 +79,8 @@ impl SentFiles {
         let trace = &settings.trace;
         let both_buffers = u64::from(trace.buffer_kb_per_cpu).saturating_mul(2048).saturating_mul(cpus(settings));
         let one_trace = both_buffers.saturating_add(TRACE_HEAD_BYTES).min(trace.budget_bytes.max(TRACE_HEAD_BYTES * 4));
+        let has_stacks = settings.watch.as_ref().is_some_and(|watch| watch.stacks);
+        let one_trace = one_trace.saturating_add(u64::from(has_stacks) * STACKS_BYTES_MAX);
         // Controls are never replaced, nor is the largest; one more is on its way.
         let traces = trace.budget_bytes.saturating_add(one_trace.saturating_mul(u64::from(trace.controls) + 2));
         let keeps_samples = u64::from(settings.keeps_every_sample());
@@ -125,10 +128,7 @@ impl SentFiles {
     fn begin(&mut self, file: u32, kind: FileKind) -> Result<(), Excess> {
         // A second beginning of a number does not take back the bytes of the first.
         let bytes = self.forget(file).map_or(0, |before| before.bytes);
-        let spike = match kind {
-            FileKind::SpikeTrace { spike } => Some(spike),
-            _ => None,
-        };
+        let spike = kind.spike();
         let kind = Kind::of(kind);
         self.files.insert(file, SentFile { spike, kind, open: true, bytes });
         let used = self.used.entry(kind).or_default();

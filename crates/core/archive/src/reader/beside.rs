@@ -6,6 +6,7 @@ use crate::explanation::Explanation;
 use crate::layout::{FLIGHT_BYTES_MAX, FileKind, TRACE_BYTES_MAX, file_path};
 use crate::recorded::{FlightRecording, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::spike::{SPIKES_MAX, Spike};
+use crate::stacks::STACKS_BYTES_MAX;
 use crate::write_error::WriteError;
 use std::fs::File;
 use std::io::{self, Read};
@@ -53,6 +54,16 @@ impl Run {
     pub fn flight_record(&self, number: u32) -> Result<Vec<u8>, OpenError> {
         let name = file_path(FileKind::FlightRecord { spike: number });
         let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, FLIGHT_BYTES_MAX));
+        read.map_err(|source| OpenError::Io { path: self.directory.join(name), source })
+    }
+
+    /// The stacks of the thread of a spike, see [`crate::stacks`].
+    ///
+    /// # Errors
+    /// [`OpenError::Io`] if the file does not exist or is too large.
+    pub fn spike_stacks(&self, number: u32) -> Result<Vec<u8>, OpenError> {
+        let name = file_path(FileKind::SpikeStacks { spike: number });
+        let read = ArchiveDirectory::open(&self.directory).and_then(|inside| inside.read(&name, STACKS_BYTES_MAX));
         read.map_err(|source| OpenError::Io { path: self.directory.join(name), source })
     }
 

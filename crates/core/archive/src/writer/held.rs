@@ -25,7 +25,7 @@ impl Held {
     pub fn keeps(&mut self, item: &Item) -> bool {
         let keep = match item {
             Item::Message(Message::FileBegin { file, kind }) => {
-                let keep = self.on && matches!(kind, FileKind::SpikeTrace { .. } | FileKind::LatencyTrace { .. });
+                let keep = self.on && (kind.spike().is_some() || matches!(kind, FileKind::LatencyTrace { .. }));
                 if keep {
                     self.files.insert(*file, *kind);
                 }
@@ -43,7 +43,7 @@ impl Held {
 
     /// Forgets the files of a spike that was dropped.
     pub fn forget_spike(&mut self, number: u32) {
-        let is_of_it = |kind: &FileKind| *kind == FileKind::SpikeTrace { spike: number };
+        let is_of_it = |kind: &FileKind| kind.spike() == Some(number);
         let dropped: Vec<u32> = self.files.iter().filter(|(_, kind)| is_of_it(kind)).map(|(file, _)| *file).collect();
         for file in dropped {
             self.items.retain(|item| file_of(item) != Some(file));

@@ -7,6 +7,7 @@ pub mod key_events;
 pub mod lanes;
 pub mod ledger;
 pub mod other_cpus;
+pub mod own_code;
 pub mod round_robin;
 mod silences;
 mod stack_recording;

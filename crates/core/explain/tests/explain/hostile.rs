@@ -35,6 +35,7 @@ fn explain(spike: &Spike, trace: &[u8]) -> (Explanation, Vec<String>) {
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
         recorder: explain::recorder::Recorder::Own,
+        stacks: None,
         controls: &[],
     };
     (explain_spike(&input), evidence_window(&input))

@@ -66,6 +66,7 @@ fn explained(spike: u32, culprit: &str, latency_ns: i64) -> Explanation {
         elsewhere_facts: Vec::new(),
         elsewhere: Vec::new(),
         functions: None,
+        own_code: None,
         recording: None,
         caveats: Vec::new(),
     }

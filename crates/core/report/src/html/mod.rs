@@ -15,6 +15,7 @@ mod kernel_tracers;
 mod latency_columns;
 mod ledger;
 mod machine;
+mod own_code;
 mod roles;
 mod settings;
 mod spikes;

@@ -2,6 +2,7 @@
 
 use super::super::number;
 use super::super::plot::Plots;
+use super::own_code::own_code;
 use super::{facts, ledger, said};
 use crate::accounts::Accounts;
 use archive::culprit::Culprit;
@@ -195,6 +196,7 @@ fn explained(entry: &SpikeSummary, explanation: &Explanation, plots: &Plots, wor
             }
         }
         @if let Some(functions) = &explanation.functions { (self::functions(functions)) }
+        @if let Some(own) = &explanation.own_code { (own_code(own)) }
         @if !explanation.caveats.is_empty() {
             div.caveats {
                 h4 { "Limits of this account" }

@@ -7,6 +7,7 @@ pub mod axis;
 mod bins;
 mod counters;
 mod drawing;
+pub mod flame;
 mod histogram;
 pub mod history;
 mod latency;

@@ -11,12 +11,15 @@ mod ordinals;
 mod tests;
 
 use super::clock;
+use super::perf_event::{
+    self, Attributes, DATA_HEAD, ENABLE, EVERY_THREAD, FLAG_DISABLED, FLAG_USE_CLOCK, SAMPLE_TIME,
+};
 use ordinals::Ordinals;
 pub use ordinals::Passage;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -30,40 +33,13 @@ pub enum Point {
     InterruptHandler(String),
 }
 
-/// The kernel's `struct perf_event_attr` of version 3.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    bytes: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_watermark: u32,
-    breakpoint_type: u32,
-    config1: u64,
-    config2: u64,
-    branch_sample_type: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
-    clock: i32,
-}
-
 const KIND_TRACEPOINT: u32 = 2;
-const SAMPLE_TIME: u64 = 1 << 2;
 /// The event's count follows its time.
 const SAMPLE_READ: u64 = 1 << 4;
-const FLAG_DISABLED: u64 = 1;
 const FLAG_WATERMARK: u64 = 1 << 14;
-const FLAG_USE_CLOCK: u64 = 1 << 25;
-const OPEN_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_FILTER: libc::c_ulong = 0x4000_2406 | ((size_of::<usize>() as libc::c_ulong) << 16);
-const ENABLE: libc::c_ulong = 0x2400;
 const RECORD_SAMPLE: u32 = 9;
-/// Offsets in the first page of the shared memory.
-const DATA_HEAD: usize = 1024;
+/// Offset in the first page of the shared memory.
 const DATA_TAIL: usize = 1032;
 const HEADER_BYTES: u64 = 8;
 /// Header, time and count.
@@ -142,7 +118,6 @@ fn probe_kind() -> io::Result<u32> {
 impl Ring {
     fn open(point: &Point, tracing: &Path, cpu: u32) -> io::Result<Self> {
         let mut attributes = Attributes {
-            bytes: size_of::<Attributes>() as u32,
             sample_period: 1,
             sample_type: SAMPLE_TIME | SAMPLE_READ,
             // Nobody waits for the records, so no amount of them is to wake anybody.
@@ -164,16 +139,9 @@ impl Ring {
                 attributes.config = id.trim().parse().map_err(io::Error::other)?;
             }
         }
-        // SAFETY: `attributes` is live and as long as it says; the text that it may point to lives until the call returns.
-        let event = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &raw mut attributes, -1, cpu as libc::c_int, -1, OPEN_CLOEXEC)
-        };
+        // SAFETY: the text that the attributes may point to lives until the call returns.
+        let event = unsafe { perf_event::open(&mut attributes, EVERY_THREAD, cpu as libc::c_int) }?;
         drop(text);
-        if event < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just made this descriptor for us.
-        let event = unsafe { File::from_raw_fd(event as i32) };
         if let Point::InterruptHandler(name) = point {
             let filter = CString::new(format!("name == \"{name}\""))?;
             // SAFETY: the request reads a string, which is live and ends with a zero.

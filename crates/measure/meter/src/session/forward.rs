@@ -13,13 +13,16 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
     for captured in capturing.received() {
         link.gaps().wait();
         match captured {
-            Captured::Spike { mut spike, parts, late } => {
+            Captured::Spike { mut spike, parts, late, stacks } => {
                 spike.late_interrupts = capturing.with_functions(&late);
                 if let Some(snapshot) = &mut spike.snapshot {
                     let trace = capturing.trace_dat(&parts);
                     snapshot.trace_bytes = trace.len() as u64;
                     link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
                     capturing.done_with(&parts);
+                }
+                if let Some(stacks) = stacks {
+                    link.file(FileKind::SpikeStacks { spike: spike.number }, &stacks);
                 }
                 link.send(&Message::Spike(spike));
             }

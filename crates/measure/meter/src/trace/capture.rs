@@ -10,6 +10,7 @@ use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
+use super::stacks::StackSampling;
 use crate::compact;
 use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
@@ -41,8 +42,9 @@ const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
 /// Output of the thread.
 #[derive(Debug)]
 pub enum Captured {
-    /// `parts` are the pages around the spike; none without a snapshot. The late interrupts are not in the spike yet.
-    Spike { spike: Box<Spike>, parts: Vec<CpuPart>, late: Vec<Recorded> },
+    /// `parts` are the pages around the spike; none without a snapshot. The late interrupts are not in the spike yet. `stacks` is a
+    /// file of the archive, of a watched thread whose stack is sampled.
+    Spike { spike: Box<Spike>, parts: Vec<CpuPart>, late: Vec<Recorded>, stacks: Option<Vec<u8>> },
     /// The snapshotter failed.
     Broken { error: TraceError },
     /// A snapshot that was sent earlier has been replaced by larger ones.
@@ -96,6 +98,8 @@ pub struct Announcements {
     pub until: Arc<AnnouncedUntil>,
     /// Interval at which the other thread looks for spikes.
     pub round: Duration,
+    /// Samples of the threads' stacks, if they were asked for.
+    pub stacks: Option<Arc<StackSampling>>,
 }
 
 /// The inputs and outputs of the thread.
@@ -381,7 +385,7 @@ impl Capture {
     fn give_up(&mut self, error: &TraceError) {
         for pending in std::mem::take(&mut self.pending) {
             let spike = self.spike(&pending, None, Some(error.to_string()));
-            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new() });
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new(), stacks: None });
         }
     }
 
@@ -415,7 +419,7 @@ impl Capture {
             let why =
                 "what happened then was no longer in the buffers when they were copied (raise --buffer-kb)".to_owned();
             let spike = self.spike(&pending, None, Some(why));
-            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new() });
+            let _ = self.job.output.send(Captured::Spike { spike, parts: Vec::new(), late: Vec::new(), stacks: None });
             return;
         }
         let from_ns = sample.due_ns - self.job.settings.margin_before_ns as i64;
@@ -444,7 +448,9 @@ impl Capture {
         let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
         let number = self.next_number;
         let spike = self.spike(&pending, Some(snapshot), missing);
-        let gone = self.retention.admit(number, sample.latency_ns, trace_bytes, control);
+        let stacks = self.stacks(pending.tid);
+        let kept_bytes = trace_bytes + stacks.as_ref().map_or(0, |file| file.len() as u64);
+        let gone = self.retention.admit(number, sample.latency_ns, kept_bytes, control);
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
             self.job
@@ -455,10 +461,15 @@ impl Capture {
         self.job.counters.snapshots.fetch_add(1, Relaxed);
         self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);
         let late = self.late.as_ref().map(|late| late.within(&(from_ns..=seen_ns))).unwrap_or_default();
-        let _ = self.job.output.send(Captured::Spike { spike, parts, late });
+        let _ = self.job.output.send(Captured::Spike { spike, parts, late, stacks });
         for number in gone {
             let _ = self.job.output.send(Captured::Dropped { number });
         }
+    }
+
+    /// Samples of a thread's stack. A kernel that does not stop writing them is like one that has none.
+    fn stacks(&self, tid: i32) -> Option<Vec<u8>> {
+        self.job.announcements.as_ref()?.stacks.as_ref()?.copy(tid).ok()?
     }
 
     fn spike(&mut self, pending: &Pending, snapshot: Option<Snapshot>, snapshot_missing: Option<String>) -> Box<Spike> {

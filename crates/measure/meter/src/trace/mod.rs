@@ -3,7 +3,8 @@
 //! A [`snapshotter`] is a way in which a kernel can provide a stretch of its past, and [`arming`] chooses one; [`capture`] is the
 //! thread that waits for spikes and copies; [`stitch`] combines two buffers into one past;
 //! `earlier` keeps the end of one copy for the next; [`past`] determines what a copy
-//! proves; [`assemble`] makes a file from the copies; [`retention`] decides which snapshots are kept.
+//! proves; [`assemble`] makes a file from the copies; [`retention`] decides which snapshots are kept. [`stacks`] samples what watched
+//! threads do themselves.
 
 pub mod announced_until;
 pub mod arming;
@@ -23,6 +24,7 @@ pub mod past;
 pub mod retention;
 pub mod share;
 pub mod snapshotter;
+pub mod stacks;
 pub mod stitch;
 pub mod streamed;
 mod swap_notifications;

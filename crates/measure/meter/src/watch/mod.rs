@@ -31,6 +31,7 @@ use crate::trace::arming::Armed;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::{Capturing, Place, Spikes};
 use crate::trace::maxima::Lateness;
+use crate::trace::stacks::StackSampling;
 use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
 use archive::settings::RunSettings;
@@ -103,8 +104,12 @@ pub fn assemble<'a, W: Write>(
         followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.due(count_from_ns));
     }
     let round_ns = request.guard.map_or(follower::ROUND_NS, |guard| guard.round_ns);
-    let (capturing, announcer) =
-        start_capturing(settings, snapshotter, &cpus, start.clone(), Duration::from_nanos(round_ns))?;
+    let stacks = request.stacks.then(Arc::<StackSampling>::default);
+    if let Some(stacks) = &stacks {
+        stacks.add(threads.iter().map(|found| (found.tid, found.pid)));
+    }
+    let round = Duration::from_nanos(round_ns);
+    let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone(), (round, stacks.clone()))?;
     let saves = announcer.as_ref().map(|announcer| announcer.output.clone());
 
     let mute_cpus = follower.mute_cpus.clone();
@@ -119,7 +124,7 @@ pub fn assemble<'a, W: Write>(
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
-    let following = Following { handle, tid, followed, stop, additions, recording, saves };
+    let following = Following { handle, tid, followed, stop, additions, recording, saves, stacks };
     Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 
@@ -175,7 +180,7 @@ fn start_capturing(
     snapshotter: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
-    round: Duration,
+    (round, stacks): (Duration, Option<Arc<StackSampling>>),
 ) -> Result<(Option<Capturing>, Option<Announcer>), MeterProblem> {
     let Some(armed) = snapshotter else { return Ok((None, None)) };
     let needs_marker = armed.snapshotter.needs_marker();
@@ -184,7 +189,7 @@ fn start_capturing(
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
     let until = Arc::new(AnnouncedUntil::default());
-    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), round };
+    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), round, stacks };
     let place = Place { cpus: cpus.to_vec(), gaps: Gaps::default() };
     let capturing = Capturing::start(armed, settings.trace.clone(), Spikes::Announced(announcements), place, start)
         .map_err(MeterProblem::NoSnapshotter)?;

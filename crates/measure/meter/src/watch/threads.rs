@@ -14,6 +14,7 @@ use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
 use crate::trace::capture::Announced;
+use crate::trace::stacks::{StackSampling, THREADS_MAX};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
 use archive::watched::guard::EventKind;
@@ -56,6 +57,7 @@ pub struct Following {
     pub recording: Recording,
     /// Where the capturing thread hears of spikes; absent if nothing is captured.
     pub saves: Option<Sender<Announced>>,
+    pub stacks: Option<Arc<StackSampling>>,
 }
 
 /// When counting begins and how long it lasts.
@@ -95,6 +97,7 @@ pub struct WatchedThreads<'a> {
     additions: Additions,
     recording: Recording,
     saves: Option<Sender<Announced>>,
+    stacks: Option<Arc<StackSampling>>,
     threads: BTreeMap<i32, Facts>,
     look_around: Every,
     /// When following ended.
@@ -110,7 +113,7 @@ impl<'a> WatchedThreads<'a> {
         threads: Vec<ThreadFound>,
         log: Option<LogReader>,
     ) -> Self {
-        let Following { handle, tid, followed, stop, additions, recording, saves } = following;
+        let Following { handle, tid, followed, stop, additions, recording, saves, stacks } = following;
         Self {
             request,
             selection,
@@ -125,6 +128,7 @@ impl<'a> WatchedThreads<'a> {
             additions,
             recording,
             saves,
+            stacks,
             threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
             look_around: Every::new(if request.guard.is_some() { GUARD_LOOKS_NS } else { LOOK_AROUND_NS }),
             ended_ns: i64::MAX,
@@ -156,6 +160,11 @@ impl<'a> WatchedThreads<'a> {
         }
         for (tid, facts) in &mut self.threads {
             facts.look(*tid, sampled.contains(tid));
+        }
+        if let Some(stacks) = &self.stacks {
+            stacks.only(&living);
+            stacks
+                .add(self.threads.iter().filter(|(tid, _)| living.contains(tid)).map(|(tid, facts)| (*tid, facts.pid)));
         }
         self.recording.only(&living);
     }
@@ -215,7 +224,9 @@ impl SampleSource for WatchedThreads<'_> {
         if self.look_around.is_due(now_ns) {
             self.look_around();
         }
-        Vec::new()
+        let refusal = self.stacks.as_ref().and_then(|stacks| stacks.take_refusal());
+        let problem = refusal.map(|error| Problem::new(Severity::Notice, &MeterProblem::StacksNotSampled(error)));
+        problem.into_iter().collect()
     }
 
     /// Progress of the wake-ups: those by timers, or all if no timer woke a thread.
@@ -290,6 +301,11 @@ impl SampleSource for WatchedThreads<'_> {
             send(Message::Problem(Problem::new(Severity::Degraded, &problem)));
         }
         self.report_restarts(send);
+        let count = self.stacks.as_ref().map_or(0, |stacks| stacks.left_out());
+        if count > 0 {
+            let problem = MeterProblem::StacksLeftOut { count, most: THREADS_MAX };
+            send(Message::Problem(Problem::new(Severity::Notice, &problem)));
+        }
         lock(&self.followed).series.iter_mut().for_each(Series::close_second);
         Ok(())
     }

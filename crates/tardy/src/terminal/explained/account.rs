@@ -1,6 +1,7 @@
 //! The account of one spike on a page: the owner of the CPU in each phase, the cause, and what to do.
 
 use super::functions;
+use super::own_code;
 use super::timeline::{self, Canvas};
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
@@ -89,6 +90,9 @@ pub fn lay_out_explained(
     }
     if let Some(account) = &explanation.functions {
         functions::lay_out(account, page);
+    }
+    if let Some(own) = &explanation.own_code {
+        own_code::lay_out(own, page);
     }
     for (at, finding) in explanation.findings.iter().enumerate() {
         lay_out_finding(at + 1, finding, page);

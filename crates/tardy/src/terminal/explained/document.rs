@@ -6,6 +6,7 @@ use archive::caveat::Caveat;
 use archive::explanation::{Explanation, ExplanationStatus, Finding, Mark, Phase};
 use archive::functions::FunctionAccount;
 use archive::other_cpus::OtherCpus;
+use archive::own_code::OwnCode;
 use archive::problem::Remark;
 use archive::reader::Run;
 use archive::spike::{Spike, SpikeReason};
@@ -53,6 +54,9 @@ struct Entry<'a> {
     /// Absent if the trace has no functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<&'a FunctionAccount>,
+    /// Absent without samples of the thread's stack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_code: Option<&'a OwnCode>,
     /// Present if it was recorded in virtual time from outside the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<Recording<'a>>,
@@ -108,6 +112,7 @@ fn entry<'a>(run: &Run, spike: &Spike, explanation: &'a Explanation) -> Entry<'a
         elsewhere_facts: &explanation.elsewhere_facts,
         elsewhere: &explanation.elsewhere,
         functions: explanation.functions.as_ref(),
+        own_code: explanation.own_code.as_ref(),
         recording: explanation.recording.as_ref().map(|recording| Recording {
             virtual_time: true,
             samples_identical: recording.samples_identical,

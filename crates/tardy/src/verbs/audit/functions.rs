@@ -1,29 +1,18 @@
 //! Names of functions and variables in the executables of this machine.
 //!
-//! The names of the files come from the archive, which may come from elsewhere: a file may be a pipe, a device, one that
-//! the kernel makes up while it is read, or a hostile executable beside the archive.
+//! The names of the files come from the archive, which may come from elsewhere: a file may be a hostile executable beside the archive.
 
-use super::function_names::readable;
+use account::stored_file::StoredFiles;
 use audit::naming::{Names, Variable};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
-use rustix::fs::{OFlags, fstatfs};
+use stacks::function_names::readable;
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Larger files are not read. Large programs with debug information have several 100 MB.
-const FILE_BYTES_MAX: u64 = 512 << 20;
-/// Most bytes of all files together.
-const FILES_BYTES_MAX: u64 = 1 << 30;
 /// Most bytes of the names of all files together. Entries of a symbol table may share a name of any length.
 const NAMES_BYTES_MAX: usize = 64 << 20;
 /// More than any name that a compiler writes.
 const NAME_BYTES_MAX: usize = 16 << 10;
-/// procfs, sysfs, tracefs and debugfs, as statfs(2) numbers them: reading a file there may wait or change something, such
-/// as /proc/kmsg and `trace_pipe`.
-const KERNEL_FILE_SYSTEMS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x7472_6163, 0x6462_6720];
 
 /// Files that were read so far.
 #[derive(Debug)]
@@ -35,13 +24,13 @@ pub struct Functions {
 /// The file that may still be read.
 #[derive(Debug)]
 struct Left {
-    file_bytes: u64,
+    files: StoredFiles,
     name_bytes: usize,
 }
 
 impl Default for Functions {
     fn default() -> Self {
-        Self { files: HashMap::new(), left: Left { file_bytes: FILES_BYTES_MAX, name_bytes: NAMES_BYTES_MAX } }
+        Self { files: HashMap::new(), left: Left { files: StoredFiles::default(), name_bytes: NAMES_BYTES_MAX } }
     }
 }
 
@@ -95,7 +84,7 @@ impl Functions {
 
 impl Symbols {
     fn read(path: &Path, left: &mut Left) -> Option<Self> {
-        let bytes = stored(path, left)?;
+        let bytes = left.files.read(path)?;
         let file = object::File::parse(&*bytes).ok()?;
         let segments = file.segments().map(|segment| {
             let (offset, bytes) = segment.file_range();
@@ -148,69 +137,21 @@ fn last_before(symbols: &[NamedSymbol], address: u64) -> Option<&NamedSymbol> {
     symbols[..symbols.partition_point(|(at, ..)| *at <= address)].last()
 }
 
-/// The bytes of a regular file that is stored somewhere.
-fn stored(path: &Path, left: &mut Left) -> Option<Vec<u8>> {
-    let fits = |about: &fs::Metadata| about.is_file() && about.len() <= FILE_BYTES_MAX.min(left.file_bytes);
-    // Opening a device may do something already.
-    fs::metadata(path).ok().filter(fits)?;
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let length = file.metadata().ok().filter(fits)?.len();
-    if KERNEL_FILE_SYSTEMS.contains(&(fstatfs(&file).ok()?.f_type as u64)) {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(length as usize).ok()?;
-    file.take(length).read_to_end(&mut bytes).ok()?;
-    left.file_bytes -= bytes.len() as u64;
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
-    use std::sync::mpsc;
-    use std::thread;
-    use std::time::Duration;
 
     fn left() -> Left {
         Functions::default().left
     }
 
-    fn read(path: PathBuf) -> Option<Symbols> {
-        let (done, ended) = mpsc::channel();
-        thread::spawn(move || done.send(Symbols::read(&path, &mut left())));
-        ended.recv_timeout(Duration::from_secs(60)).expect("the file is not waited for")
-    }
-
     #[test]
-    fn a_file_that_is_not_stored_is_not_read() {
-        let place = tempfile::tempdir().unwrap();
-        let pipe = place.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        let large = place.path().join("large");
-        File::create(&large).unwrap().set_len(FILE_BYTES_MAX + 1).unwrap();
-        for path in [&pipe, &large, Path::new("/dev/zero"), Path::new("/proc/self/exe/.."), place.path()] {
-            assert!(read(path.to_owned()).is_none(), "{}", path.display());
-        }
-        // The kernel makes up its contents; reading /proc/kmsg in the same place would wait and take lines away.
-        assert!(stored(Path::new("/proc/version"), &mut left()).is_none());
-        assert!(stored(Path::new("/sys/kernel/notes"), &mut left()).is_none());
-        let small = place.path().join("small");
-        fs::write(&small, "text").unwrap();
-        assert_eq!(stored(&small, &mut left()).as_deref(), Some(&b"text"[..]));
-    }
-
-    #[test]
-    fn files_and_names_of_functions_have_one_limit_for_all() {
+    fn names_of_functions_have_one_limit_for_all() {
         let this = std::env::current_exe().unwrap();
         let mut left = left();
         left.name_bytes = 1000;
         let few = Symbols::read(&this, &mut left).unwrap().functions;
         assert!(!few.is_empty() && few.len() < 32, "{}", few.len());
-        left.file_bytes = 10;
-        assert!(Symbols::read(&this, &mut left).is_none());
     }
 
     #[test]

@@ -63,6 +63,10 @@ pub struct WatchArguments {
     #[arg(long, help_heading = "Measurement")]
     all_threads: bool,
 
+    /// Sample the stacks of the threads, and name the program's functions that took the time of late cycles
+    #[arg(long, help_heading = "Measurement")]
+    stacks: bool,
+
     #[command(flatten)]
     load: LoadArguments,
 
@@ -122,6 +126,7 @@ impl WatchArguments {
             count: self.count.clone(),
             log: self.log.source(),
             all_threads: self.all_threads,
+            stacks: self.stacks,
             ..request
         });
         Ok(settings)

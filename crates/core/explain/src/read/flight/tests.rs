@@ -122,6 +122,7 @@ fn explained(trace: &[u8], spike: &Spike) -> archive::explanation::Explanation {
         stimulus: archive::method::Stimulus::Timer,
         sample: archive::method::SampleWord::default(),
         recorder: crate::recorder::Recorder::Own,
+        stacks: None,
         controls: &[],
     })
 }

@@ -1,0 +1,45 @@
+//! The program's own functions on a page: how a late cycle of a watched thread divides among them, beside ordinary cycles.
+
+use crate::terminal::page::Page;
+use crate::terminal::table::{Align, Table};
+use archive::own_code::{CodeTime, OwnCode};
+use words::figures::microseconds_rough;
+use words::own_code::{code, samples};
+
+/// Lines of the table; `--json` has more.
+const FUNCTIONS_SHOWN: usize = 8;
+/// Columns of the table next to the names.
+const FIGURES_COLUMNS: usize = 34;
+const NAME_COLUMNS_MIN: usize = 12;
+
+pub fn lay_out(own: &OwnCode, page: &mut Page) {
+    let room = page.columns().saturating_sub(FIGURES_COLUMNS).max(NAME_COLUMNS_MIN);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.row(["own thread by function", "µs", "ordinarily", "share"]);
+    for time in own.functions.iter().take(FUNCTIONS_SHOWN) {
+        table.row(row(time, own.ran_ns, room));
+    }
+    let rest: Vec<&CodeTime> = own.functions.iter().skip(FUNCTIONS_SHOWN).collect();
+    if !rest.is_empty() {
+        let ns: i64 = rest.iter().map(|time| time.ns).sum();
+        let usual_ns = rest.iter().map(|time| time.usual_ns).sum();
+        table.row(cells(format!("{} others", rest.len()), ns, usual_ns, own.ran_ns));
+    }
+    page.blank();
+    page.table(&table);
+    page.wrapped("  ", &samples(&own.samples));
+}
+
+fn row(time: &CodeTime, ran_ns: i64, room: usize) -> [String; 4] {
+    let name = code(&time.code);
+    let name = match name.chars().count() > room {
+        true => name.chars().take(room - 1).chain(['…']).collect(),
+        false => name,
+    };
+    cells(name, time.ns, time.usual_ns, ran_ns)
+}
+
+fn cells(name: String, ns: i64, usual_ns: Option<i64>, ran_ns: i64) -> [String; 4] {
+    let share = (i128::from(ns) * 100).checked_div(i128::from(ran_ns)).unwrap_or(0);
+    [name, microseconds_rough(Some(ns)), microseconds_rough(usual_ns), format!("{share} %")]
+}
