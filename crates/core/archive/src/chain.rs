@@ -41,6 +41,9 @@ impl ChainAccount {
 pub struct ChainInstance {
     pub stimulus_ns: i64,
     pub end_ns: i64,
+    /// It missed its deadline and had not ended when the recording did: `end_ns` is the end of the recording.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
     /// In the order of the chain.
     pub stages: Vec<StageSpan>,
     /// They tile `stimulus_ns..end_ns` without gap or overlap. Empty if the account leaves out this ledger.

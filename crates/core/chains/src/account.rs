@@ -73,7 +73,7 @@ fn instance(recorded: &Recorded, linked: &Linked) -> ChainInstance {
         stages.push(StageSpan { thread: recorded.names.task_name(passage.tid), start_ns, woken_ns, end_ns });
     }
     let stimulus_ns = linked.passages.first().map_or(linked.end_ns, |first| first.given_ns);
-    ChainInstance { stimulus_ns, end_ns: linked.end_ns, stages, segments: walk.segments }
+    ChainInstance { stimulus_ns, end_ns: linked.end_ns, is_open: linked.is_open, stages, segments: walk.segments }
 }
 
 /// From the stimulus or the stage before to the wake-up of a stage.

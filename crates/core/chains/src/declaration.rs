@@ -116,8 +116,8 @@ impl Stage {
 /// A refused declaration. The texts complete "failed to read the chains: ".
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 pub enum ChainProblem {
-    #[error("{0}")]
-    Syntax(String),
+    #[error("{}{why}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+    Syntax { line: Option<usize>, why: String },
     #[error("there is no [[chain]]; `tardy explain RECORDING --discover` proposes some")]
     Empty,
     #[error("chain `{0}` has no stages; name the threads in their order, stages = [\"sensor\", \"control\"]")]
@@ -136,7 +136,10 @@ impl ChainFile {
     /// # Errors
     /// [`ChainProblem`] with the first mistake.
     pub fn parse(text: &str) -> Result<Self, ChainProblem> {
-        let file: Self = toml::from_str(text).map_err(|error| ChainProblem::Syntax(error.to_string()))?;
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+            ChainProblem::Syntax { line, why: error.message().trim_end().replace('\n', "; ") }
+        })?;
         if file.chain.is_empty() {
             return Err(ChainProblem::Empty);
         }
@@ -222,8 +225,8 @@ mod tests {
         let of = |rest: &str| ChainFile::parse(&format!("[[chain]]\nname = \"c\"\n{rest}")).unwrap_err();
         assert_eq!(ChainFile::parse("chain = []"), Err(ChainProblem::Empty));
         assert_eq!(of("stages = []"), ChainProblem::NoStages("c".into()));
-        assert!(matches!(of("stages = [\"a\"]\ndeadline = \"5\""), ChainProblem::Syntax(_)));
-        assert!(matches!(of("stages = [\"a\"]\nlimit = \"5ms\""), ChainProblem::Syntax(_)));
+        assert!(matches!(of("stages = [\"a\"]\ndeadline = \"5\""), ChainProblem::Syntax { line: Some(4), .. }));
+        assert!(matches!(of("stages = [\"a\"]\nlimit = \"5ms\""), ChainProblem::Syntax { line: Some(4), .. }));
         assert!(matches!(of("stages = [\"a_name_of_sixteen\"]"), ChainProblem::Name { .. }));
         assert!(matches!(of("stages = [\"a\"]\nend = { marker = \"\" }"), ChainProblem::EmptyMarker { .. }));
         let many = vec!["\"a\""; STAGES_MAX + 1].join(", ");

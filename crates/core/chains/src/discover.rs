@@ -24,7 +24,12 @@ const CURVE: [usize; 4] = [2, 3, 5, 10];
 pub fn discover(recordings: &[Recorded]) -> Vec<ProposedChain> {
     let mut chains: Vec<ProposedChain> = recordings.iter().flat_map(of_one).collect();
     let tids = |chain: &ProposedChain| chain.threads.iter().map(|thread| thread.tid).collect::<Vec<i32>>();
-    chains.sort_by_key(|chain| (std::cmp::Reverse((chain.threads.len(), chain.arrivals.count)), tids(chain)));
+    // Of equally long chains the periodic ones come first.
+    let rank = |chain: &ProposedChain| {
+        let is_periodic = chain.arrivals.jitter_ns <= chain.arrivals.period_ns;
+        std::cmp::Reverse((chain.threads.len(), is_periodic, chain.arrivals.count))
+    };
+    chains.sort_by_key(|chain| (rank(chain), tids(chain)));
     let mut known = HashSet::new();
     chains.retain(|chain| known.insert(tids(chain)));
     chains.truncate(CHAINS_MAX);
@@ -49,11 +54,14 @@ fn declaration(proposed: &ProposedChain) -> Chain {
         false => Stage::Thread(ThreadId { tid: thread.tid }),
     };
     let ends = [proposed.threads.first(), proposed.threads.last()];
+    // Whole microseconds, unless the period is shorter.
+    let period_ns = proposed.arrivals.period_ns;
+    let period = TimeSpan { ns: if period_ns >= 1000 { (period_ns + 500) / 1000 * 1000 } else { period_ns } };
     let name: Vec<String> = ends.into_iter().flatten().map(words::holders::task).collect();
     Chain {
         name: if proposed.threads.len() > 1 { name.join(" to ") } else { name.into_iter().take(1).collect() },
-        deadline: Some(TimeSpan { ns: proposed.arrivals.period_ns }),
-        period: (proposed.arrivals.period_ns > 0).then_some(TimeSpan { ns: proposed.arrivals.period_ns }),
+        deadline: Some(period),
+        period: Some(period),
         stimulus: match &proposed.stimulus {
             ProposedStimulus::Timer => Stimulus::Timer,
             ProposedStimulus::Packet => Stimulus::Packet,
@@ -197,7 +205,7 @@ mod tests {
     use super::*;
 
     fn instance(stimulus_ns: i64) -> ChainInstance {
-        ChainInstance { stimulus_ns, end_ns: stimulus_ns + 1, stages: Vec::new(), segments: Vec::new() }
+        ChainInstance { stimulus_ns, end_ns: stimulus_ns + 1, is_open: false, stages: Vec::new(), segments: Vec::new() }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Passage {
 pub struct Linked {
     pub passages: Vec<Passage>,
     pub end_ns: i64,
+    /// It missed its deadline before the recording ended, and did not end itself.
+    pub is_open: bool,
 }
 
 /// The instances of a chain.
@@ -93,9 +95,11 @@ pub fn links(recorded: &Recorded, chain: &Chain) -> Links {
     }
     let ends = Ends::of(recorded, &chain.end, &routes);
     let mut instances = Vec::new();
+    let deadline_ns = chain.deadline.map_or(i64::MAX, |deadline| deadline.ns);
     for passages in routes {
-        match ends.of_instance(&passages) {
-            Some(end_ns) => instances.push(Linked { passages, end_ns }),
+        let ended = ends.of_instance(&passages);
+        match ended.or_else(|| ends.open(&passages, deadline_ns)) {
+            Some(end_ns) => instances.push(Linked { passages, end_ns, is_open: ended.is_none() }),
             None => unlinked += 1,
         }
     }
@@ -195,6 +199,15 @@ impl<'r> Ends<'r> {
     fn is_input(&self, life: &Life, sleep: &Span, input: &Route) -> bool {
         let woken_by = sleep.wake.and_then(|index| life.wakes.get(index)?.by.thread());
         input.hops().len() > 1 && woken_by.is_some_and(|waker| is_carrier(&self.recorded.names, waker))
+    }
+
+    /// The end of the recording, if the last input of a stage missed the deadline by then.
+    fn open(&self, passages: &[Passage], deadline_ns: i64) -> Option<i64> {
+        let (first, last) = passages.first().zip(passages.last())?;
+        let ended_ns = self.recorded.ended_ns;
+        let is_last = self.arrivals.get(&last.tid)?.last() == Some(&last.woken_ns);
+        let is_late = ended_ns.saturating_sub(first.given_ns) > deadline_ns;
+        (is_last && is_late && ended_ns > last.woken_ns).then_some(ended_ns)
     }
 
     fn of_instance(&self, passages: &[Passage]) -> Option<i64> {

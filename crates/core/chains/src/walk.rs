@@ -12,6 +12,10 @@ use explain::context::Context;
 /// More threads do not wait for each other.
 const AWAITED_MAX: usize = 8;
 
+fn is_of(context: Context, tid: i32) -> bool {
+    matches!(context, Context::Task { tid: running, .. } if running == tid)
+}
+
 /// The segments of one instance.
 #[derive(Debug)]
 pub struct Walk<'r> {
@@ -72,20 +76,25 @@ impl<'r> Walk<'r> {
     fn span(&mut self, tid: i32, span: &Span, start_ns: i64, end_ns: i64) {
         match span.state {
             State::Running => self.on_cpu(span.cpu, start_ns, end_ns, |walk, context| match context {
-                Context::Task { tid: running, .. } if running == tid => {
-                    let function = context.function().map(|function| walk.recorded.names.function_name(function));
-                    Activity::Running { function }
-                }
+                context if is_of(context, tid) => walk.running(context),
                 context if context.is_interrupting() => {
                     Activity::Interrupted { by: context.named(&walk.recorded.names) }
                 }
                 _ => Activity::Unknown,
             }),
-            State::Runnable => self.on_cpu(span.cpu, start_ns, end_ns, Self::runnable),
+            State::Runnable => self.on_cpu(span.cpu, start_ns, end_ns, |walk, context| match context {
+                // Its own events show that it ran, and the switch to it was not recorded.
+                context if is_of(context, tid) => walk.running(context),
+                context => walk.runnable(context),
+            }),
             State::Asleep => self.asleep(tid, span, start_ns, end_ns),
             State::Stopped => self.push(start_ns, end_ns, None, Activity::Stopped),
             State::Unknown => self.push(start_ns, end_ns, None, Activity::Unknown),
         }
+    }
+
+    fn running(&self, context: Context) -> Activity {
+        Activity::Running { function: context.function().map(|function| self.recorded.names.function_name(function)) }
     }
 
     fn runnable(&self, context: Context) -> Activity {

@@ -248,6 +248,22 @@ fn a_stage_that_no_thread_is_limits_the_account() {
 }
 
 #[test]
+fn an_instance_that_missed_its_deadline_before_the_recording_ended_is_a_miss() {
+    let mut script = Script::default();
+    script.ordinary(10_000).timer(20_000, 20_010, 0, SENSOR).switch(20_020, 0, 0, 0, (SENSOR, 89));
+    script.wake(20_120, 0, SENSOR, CONTROL, 1).switch(20_125, 1, 0, 0, (CONTROL, 89));
+    let of = |deadline: &str| account(&[script.recorded()], &chain(deadline), usize::MAX);
+    // The recording ends 1125 ns after the stimulus.
+    let missed = of("deadline = \"1us\"");
+    assert_eq!((missed.instances.len(), missed.missed(), missed.unlinked), (2, Some(1), 0));
+    let open = &missed.instances[1];
+    assert!(open.is_open && is_tiled(open) && !missed.instances[0].is_open);
+    assert_eq!((open.latency_ns(), missed.findings[0].stage), (1125, 1));
+    let unknown = of("deadline = \"2us\"");
+    assert_eq!((unknown.instances.len(), unknown.missed(), unknown.unlinked), (1, Some(0), 1));
+}
+
+#[test]
 fn the_worst_instances_keep_their_ledgers() {
     let mut script = Script::default();
     script.ordinary(10_000).ordinary(20_000);

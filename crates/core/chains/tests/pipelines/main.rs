@@ -163,6 +163,7 @@ fn discovery_finds_the_pipeline() {
 #[ignore = "takes minutes; prints the share of right answers"]
 fn table() {
     prerequisites::require!(Root, Tracefs, Program("chrt"), Kernel("two CPUs", pipeline::has_two_cpus()));
+    let _machine = prerequisites::Machine::alone();
     println!(
         "{:10} {:>6} {:>9} {:>8} {:>6} {:>7} {:>10} {:>6}",
         "over", "stages", "disturbed", "planted", "right", "percent", "instances", "exact"
