@@ -59,7 +59,7 @@ impl Serialize for TimeSpan {
     }
 }
 
-/// The begin of an instance.
+/// The start of an instance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stimulus {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Fewer other instances show no ordinary time.
 const OTHERS_MIN: usize = 3;
-/// More findings of one recording tell nothing new.
+/// More findings of one recording show nothing new.
 const FINDINGS_MAX: usize = 1000;
 /// The kernel's priorities from here on are not real-time.
 const ORDINARY_PRIORITY: i32 = 100;
@@ -180,6 +180,10 @@ fn cause(recorded: &Recorded, thread: &TaskName, segment: &Segment) -> (ChainCau
         }
         Activity::Asleep { until } => (ChainCause::WaitedFor(until.clone()), Some(Culprit::Waiting)),
         Activity::Stopped => (ChainCause::Stopped, Some(Culprit::ThreadStopped)),
+        // It was still busy with its earlier work, and set its timer too late.
+        Activity::UnderWay { by: Holder::Task { task, .. } } if task.tid == thread.tid => {
+            (ChainCause::OwnWork, Some(Culprit::OwnWork))
+        }
         Activity::UnderWay { by } => {
             let culprit = match by {
                 Holder::Vector { vector: Vector::LocalTimer, .. } => Some(Culprit::TimerInterrupt),

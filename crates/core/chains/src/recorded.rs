@@ -42,6 +42,8 @@ pub struct Recorded {
     pub(crate) threads: HashMap<i32, Life>,
     pub(crate) cpus: BTreeMap<u32, Vec<Interval>>,
     pub(crate) names: Names,
+    /// Ascending by CPU.
+    pub(crate) missing: HashMap<u32, Vec<MissingSwitch>>,
     /// In order of time.
     pub(crate) markers: Vec<Marker>,
     /// Of the last event.
@@ -108,6 +110,26 @@ impl Recorded {
         let last = intervals.partition_point(|interval| interval.start_ns < end_ns);
         intervals.get(first..last).unwrap_or(&[])
     }
+
+    /// The last record of idle, if every switch that a CPU does not show in a stretch is from idle to this thread. Some kernels do not record
+    /// the switch away from idle, and record each other one: no third thread can have had the CPU between them.
+    pub(crate) fn left_idle_ns(&self, cpu: u32, tid: i32, start_ns: i64, end_ns: i64) -> Option<i64> {
+        let missing = self.missing.get(&cpu).map_or(&[][..], Vec::as_slice);
+        let first = missing.partition_point(|missing| missing.by_ns <= start_ns);
+        let last = missing.partition_point(|missing| missing.after_ns < end_ns);
+        let within = missing.get(first..last).unwrap_or(&[]);
+        let is_known = within.iter().all(|missing| (missing.from, missing.to) == (0, tid));
+        within.first().filter(|_| is_known).map(|missing| missing.after_ns)
+    }
+}
+
+/// A switch that was not recorded, between two records of a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MissingSwitch {
+    after_ns: i64,
+    by_ns: i64,
+    from: i32,
+    to: i32,
 }
 
 /// All of time.
@@ -123,13 +145,15 @@ struct Reading {
     lost: u64,
     /// Threads whose state is known.
     known: HashSet<i32>,
+    /// The thread that a CPU executes, and its last record.
+    on_cpu: HashMap<u32, (i32, i64)>,
 }
 
 impl Reading {
     fn new(shown: Shown, due_times_are_known: bool) -> Self {
         let wakers = Wakers::new(due_times_are_known);
         let (recorded, replays) = (Recorded::default(), BTreeMap::new());
-        Self { recorded, replays, wakers, shown, events: 0, lost: 0, known: HashSet::new() }
+        Self { recorded, replays, wakers, shown, events: 0, lost: 0, known: HashSet::new(), on_cpu: HashMap::new() }
     }
 
     fn replay(&mut self, cpu: u32) -> &mut Replay {
@@ -150,6 +174,7 @@ impl Reading {
         self.events += 1;
         self.replay(event.cpu).feed(event);
         self.wakers.feed(event);
+        self.follow_switches(event);
         match event.what {
             EventKind::Switch { prev, prev_prio, prev_state, next, next_prio } => {
                 self.enter(prev, event, State::left_in(prev_state), prev_prio, None);
@@ -167,6 +192,21 @@ impl Reading {
             }
             EventKind::Migrate { tid, to_cpu, .. } => self.place(tid, event, to_cpu),
             _ => {}
+        }
+    }
+
+    fn follow_switches(&mut self, event: &Event<'_>) {
+        if event.is_function() {
+            return;
+        }
+        let (to, next) = match event.what {
+            EventKind::Switch { prev, next, .. } => (prev, next),
+            _ => (event.tid, event.tid),
+        };
+        let before = self.on_cpu.insert(event.cpu, (next, event.ts_ns));
+        if let Some((from, after_ns)) = before.filter(|(from, _)| *from != to) {
+            let missing = self.recorded.missing.entry(event.cpu).or_default();
+            missing.push(MissingSwitch { after_ns, by_ns: event.ts_ns, from, to });
         }
     }
 
@@ -211,6 +251,7 @@ impl Reading {
         self.lost = self.lost.saturating_add(count);
         self.replay(cpu).gap();
         self.wakers.lose(cpu);
+        self.on_cpu.remove(&cpu);
         let ts_ns = self.recorded.ended_ns;
         for tid in self.known.drain() {
             if let Some(life) = self.recorded.threads.get_mut(&tid) {

@@ -75,32 +75,42 @@ impl<'r> Walk<'r> {
 
     fn span(&mut self, tid: i32, span: &Span, start_ns: i64, end_ns: i64) {
         match span.state {
-            State::Running => self.on_cpu(span.cpu, start_ns, end_ns, |walk, context| match context {
-                context if is_of(context, tid) => walk.running(context),
-                context if context.is_interrupting() => {
-                    Activity::Interrupted { by: context.named(&walk.recorded.names) }
-                }
-                _ => Activity::Unknown,
-            }),
-            State::Runnable => self.on_cpu(span.cpu, start_ns, end_ns, |walk, context| match context {
-                // Its own events show that it ran, and the switch to it was not recorded.
-                context if is_of(context, tid) => walk.running(context),
-                context => walk.runnable(context),
-            }),
+            State::Running => self.running(tid, span.cpu, start_ns, end_ns),
+            State::Runnable => {
+                // Where the switch from idle was not recorded, the thread had the CPU from about the last record of idle on.
+                let left_idle_ns = self.recorded.left_idle_ns(span.cpu, tid, start_ns, end_ns);
+                let ran_ns = left_idle_ns.map_or(end_ns, |left_ns| left_ns.clamp(start_ns, end_ns));
+                self.runnable(tid, span.cpu, start_ns, ran_ns);
+                self.running(tid, span.cpu, ran_ns, end_ns);
+            }
             State::Asleep => self.asleep(tid, span, start_ns, end_ns),
             State::Stopped => self.push(start_ns, end_ns, None, Activity::Stopped),
             State::Unknown => self.push(start_ns, end_ns, None, Activity::Unknown),
         }
     }
 
-    fn running(&self, context: Context) -> Activity {
+    /// It left the CPU only at its own switch, which ends the stretch.
+    fn running(&mut self, tid: i32, cpu: u32, start_ns: i64, end_ns: i64) {
+        self.on_cpu(cpu, start_ns, end_ns, |walk, context| match context {
+            context if is_of(context, tid) || context == Context::Untraced => walk.runs(context),
+            context if context.is_interrupting() => Activity::Interrupted { by: context.named(&walk.recorded.names) },
+            _ => Activity::Unknown,
+        });
+    }
+
+    fn runs(&self, context: Context) -> Activity {
         Activity::Running { function: context.function().map(|function| self.recorded.names.function_name(function)) }
     }
 
-    fn runnable(&self, context: Context) -> Activity {
-        let names = &self.recorded.names;
-        let holder = (context != Context::Untraced).then(|| context.named(names));
-        Activity::Runnable { holder, priority: None }
+    fn runnable(&mut self, tid: i32, cpu: u32, start_ns: i64, end_ns: i64) {
+        self.on_cpu(cpu, start_ns, end_ns, |walk, context| match context {
+            // Its own events show that it ran, and the switch to it was not recorded.
+            context if is_of(context, tid) => walk.runs(context),
+            context => {
+                let holder = (context != Context::Untraced).then(|| context.named(&walk.recorded.names));
+                Activity::Runnable { holder, priority: None }
+            }
+        });
     }
 
     /// The thread slept until another thread, a timer or a device woke it.

@@ -1,3 +1,5 @@
+//! Accounts of recordings that are written event by event, and of any events.
+
 use super::*;
 use crate::declaration::{ChainFile, Stimulus};
 use archive::chain::{Activity, ChainCause, ChainShare, Segment, StagePart};
@@ -261,6 +263,29 @@ fn an_instance_that_missed_its_deadline_before_the_recording_ended_is_a_miss() {
     assert_eq!((open.latency_ns(), missed.findings[0].stage), (1125, 1));
     let unknown = of("deadline = \"2us\"");
     assert_eq!((unknown.instances.len(), unknown.missed(), unknown.unlinked), (1, Some(0), 1));
+}
+
+#[test]
+fn a_thread_whose_switch_from_idle_is_missing_ran() {
+    let mut script = Script::default();
+    script
+        .timer(10_000, 10_010, 0, SENSOR)
+        .switch(10_020, 0, 0, 0, (SENSOR, 89))
+        .push(10_050, 1, 0, 0, EventKind::Other)
+        .wake(10_120, 0, SENSOR, CONTROL, 1)
+        .switch(10_130, 0, SENSOR, 1, (0, 120))
+        // The first record of CPU 1 since it was idle.
+        .push(10_300, 1, CONTROL, 0, EventKind::VectorEntry { vector: Vector::LocalTimer })
+        .push(10_310, 1, CONTROL, flag::HARDIRQ, EventKind::VectorExit { vector: Vector::LocalTimer })
+        .switch(10_325, 1, CONTROL, 1, (0, 120));
+    let account = account(&[script.recorded()], &chain(""), usize::MAX);
+    let instance = &account.instances[0];
+    assert!(is_tiled(instance));
+    assert_eq!(
+        (share_ns(instance, ChainShare::Running), share_ns(instance, ChainShare::Hardirq)),
+        (100 + 205 - 10, 10 + 3)
+    );
+    assert_eq!(share_ns(instance, ChainShare::Unknown), 0);
 }
 
 #[test]

@@ -19,15 +19,15 @@ pub struct Disturber<T> {
 impl<T: Send + 'static> Disturber<T> {
     fn start(name: &str, cpu: usize, priority: u8, mut obey: impl FnMut(T) + Send + 'static) -> Self {
         let (orders, received): (Sender<T>, Receiver<T>) = channel();
-        let (tell, told) = channel();
+        let (report, reported) = channel();
         let body = move || {
             pin(cpu);
             give_priority(priority);
-            tell.send(gettid().as_raw_nonzero().get()).unwrap();
+            report.send(gettid().as_raw_nonzero().get()).unwrap();
             received.into_iter().for_each(&mut obey);
         };
         let thread = thread::Builder::new().name(name.into()).spawn(body).unwrap();
-        Self { orders, tid: told.recv().unwrap(), thread }
+        Self { orders, tid: reported.recv().unwrap(), thread }
     }
 
     pub fn order(&self, order: T) {

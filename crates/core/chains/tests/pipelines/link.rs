@@ -37,7 +37,7 @@ impl LinkKind {
 
 pub enum Giver {
     Pipe(PipeWriter),
-    Futex(Arc<(Mutex<bool>, Condvar)>),
+    Futex(Arc<(Mutex<u32>, Condvar)>),
     Socket(UnixStream),
     EventFd(File),
     Udp(UdpSocket),
@@ -46,7 +46,7 @@ pub enum Giver {
 
 pub enum Taker {
     Pipe(PipeReader),
-    Futex(Arc<(Mutex<bool>, Condvar)>),
+    Futex(Arc<(Mutex<u32>, Condvar)>),
     Socket(UnixStream),
     EventFd(File),
     Udp(UdpSocket),
@@ -60,7 +60,7 @@ pub fn link(kind: LinkKind) -> (Giver, Taker) {
             (Giver::Pipe(writer), Taker::Pipe(reader))
         }
         LinkKind::Futex => {
-            let shared = Arc::new((Mutex::new(false), Condvar::new()));
+            let shared = Arc::new((Mutex::new(0), Condvar::new()));
             (Giver::Futex(Arc::clone(&shared)), Taker::Futex(shared))
         }
         LinkKind::Socket => {
@@ -68,7 +68,7 @@ pub fn link(kind: LinkKind) -> (Giver, Taker) {
             (Giver::Socket(one), Taker::Socket(other))
         }
         LinkKind::EventFd => {
-            let file = File::from(eventfd(0, EventfdFlags::CLOEXEC).unwrap());
+            let file = File::from(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::SEMAPHORE).unwrap());
             (Giver::EventFd(file.try_clone().unwrap()), Taker::EventFd(file))
         }
         LinkKind::Udp => {
@@ -94,7 +94,7 @@ impl Giver {
         match self {
             Self::Pipe(writer) => writer.write_all(b"x").unwrap(),
             Self::Futex(shared) => {
-                *shared.0.lock().unwrap() = true;
+                *shared.0.lock().unwrap() += 1;
                 shared.1.notify_one();
             }
             Self::Socket(stream) => stream.write_all(b"x").unwrap(),
@@ -113,8 +113,8 @@ impl Taker {
         match self {
             Self::Pipe(reader) => reader.read_exact(&mut [0]).unwrap(),
             Self::Futex(shared) => {
-                let mut guard = shared.1.wait_while(shared.0.lock().unwrap(), |given| !*given).unwrap();
-                *guard = false;
+                let mut guard = shared.1.wait_while(shared.0.lock().unwrap(), |given| *given == 0).unwrap();
+                *guard -= 1;
             }
             Self::Socket(stream) => stream.read_exact(&mut [0]).unwrap(),
             Self::EventFd(file) => file.read_exact(&mut [0; 8]).unwrap(),

@@ -20,7 +20,7 @@ const RIGHT_MIN_PERCENT: usize = 95;
 /// Delays of one pipeline and the ones that the account named.
 #[derive(Debug, Default)]
 struct Score {
-    /// Not scored: by the stages' own clock something else delayed a hand-over as well.
+    /// Not scored: by the stages' own clock something else delayed the cycle as well.
     disturbed: usize,
     planted: usize,
     right: usize,

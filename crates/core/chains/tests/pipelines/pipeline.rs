@@ -48,10 +48,10 @@ pub struct Pipeline {
     pub planted: Vec<Planted>,
     /// By CPU of the stage.
     helpers: [Helpers; 2],
-    /// From the first stage's begin to the last stage's end of ordinary cycles, ascending.
+    /// From the first stage's start to the last stage's end of ordinary cycles, ascending.
     ordinary_ns: Vec<i64>,
-    /// The longest hand-over of each cycle by the stages' own clock: from the end of one stage to the begin of the next one.
-    longest_hand_over_ns: Vec<i64>,
+    /// The longest delay of each cycle that was not planted, by the stages' own clock.
+    other_delays_ns: Vec<i64>,
 }
 
 pub fn has_two_cpus() -> bool {
@@ -159,7 +159,7 @@ impl Pipeline {
         let disturbers = [OfCpu::start(0), OfCpu::start(1)];
         let helpers = [disturbers[0].helpers(), disturbers[1].helpers()];
         let course = Arc::new(Course { disturbers, plan: plan(stages, times), planted: Mutex::default() });
-        let (tell, told) = channel();
+        let (report, reported) = channel();
         let (ended, ends) = channel();
         let mut takers: Vec<Option<Taker>> = vec![None];
         let mut givers: Vec<Option<Giver>> = Vec::new();
@@ -174,15 +174,15 @@ impl Pipeline {
         let mut tids = vec![0; stages];
         for (stage, (taker, giver)) in takers.into_iter().zip(givers).enumerate().rev() {
             let worker = Stage { stage, course: Arc::clone(&course), taker, giver, ended: ended.clone() };
-            let tell: Sender<i32> = tell.clone();
+            let report: Sender<i32> = report.clone();
             let body = move || {
                 pin(stage % 2);
                 give_priority(STAGE_PRIORITY);
-                tell.send(gettid().as_raw_nonzero().get()).unwrap();
+                report.send(gettid().as_raw_nonzero().get()).unwrap();
                 worker.run();
             };
             threads.push(thread::Builder::new().name(format!("stage{stage}")).spawn(body).unwrap());
-            tids[stage] = told.recv().unwrap();
+            tids[stage] = reported.recv().unwrap();
         }
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         drop(ended);
@@ -198,22 +198,22 @@ impl Pipeline {
             })
             .collect();
         ordinary_ns.sort_unstable();
-        let longest_hand_over_ns = longest_hand_overs_ns(&marks, stages, course.plan.len());
+        let other_delays_ns = other_delays_ns(&marks, stages, &course.plan);
         let Ok(course) = Arc::try_unwrap(course) else { panic!("a stage still runs") };
         let planted = course.planted.into_inner().unwrap();
         course.disturbers.into_iter().for_each(OfCpu::end);
-        Self { tids, planted, helpers, ordinary_ns, longest_hand_over_ns }
+        Self { tids, planted, helpers, ordinary_ns, other_delays_ns }
     }
 
     pub fn helpers_of(&self, stage: usize) -> Helpers {
         self.helpers[stage % 2]
     }
 
-    /// Whether something else delayed a hand-over of this cycle or the one before about as long as the planted delay: threads of the kernel
-    /// that carry hand-overs have no real-time priority.
+    /// Whether something else delayed this cycle or the one before as well: another program that the kernel does not preempt, or a thread of
+    /// the kernel without real-time priority that carries a hand-over.
     pub fn was_disturbed(&self, planted: &Planted) -> bool {
         let before = planted.cycle.saturating_sub(1);
-        let cycles = self.longest_hand_over_ns.get(before..=planted.cycle).unwrap_or(&[]);
+        let cycles = self.other_delays_ns.get(before..=planted.cycle).unwrap_or(&[]);
         cycles.iter().any(|ns| *ns > PLANTED_NS / 4)
     }
 
@@ -223,18 +223,25 @@ impl Pipeline {
     }
 }
 
-fn longest_hand_overs_ns(marks: &[Mark], stages: usize, cycles: usize) -> Vec<i64> {
-    let mut begun_ns = vec![vec![0; stages]; cycles];
+/// The longest of: hand-overs, stages beyond their work and the planted delay, and the first stage's sleep beyond its end.
+fn other_delays_ns(marks: &[Mark], stages: usize, plan: &[Option<(usize, Delay)>]) -> Vec<i64> {
+    let mut begun_ns = vec![vec![0; stages]; plan.len()];
     let mut ended_ns = begun_ns.clone();
     for mark in marks {
         let times_ns = if mark.begins { &mut begun_ns } else { &mut ended_ns };
         times_ns[mark.cycle][mark.stage] = mark.at_ns;
     }
-    let longest = begun_ns.iter().zip(&ended_ns).map(|(begun, ended)| {
-        let waits_ns = begun.iter().skip(1).zip(ended).map(|(begin, end)| begin - end);
-        waits_ns.max().unwrap_or(0)
-    });
-    longest.collect()
+    let of_cycle = |cycle: usize| {
+        let (begun, ended) = (&begun_ns[cycle], &ended_ns[cycle]);
+        let hand_overs_ns = begun.iter().skip(1).zip(ended).map(|(begin, end)| begin - end);
+        let works_ns = begun.iter().zip(ended).enumerate().map(|(stage, (begin, end))| {
+            let planted_ns = if plan[cycle].is_some_and(|(of, _)| of == stage) { PLANTED_NS } else { 0 };
+            end - begin - WORK_NS - planted_ns
+        });
+        let slept_ns = cycle.checked_sub(1).map_or(0, |before| begun[0] - ended_ns[before][0] - PERIOD_NS);
+        hand_overs_ns.chain(works_ns).chain([slept_ns]).max().unwrap_or(0)
+    };
+    (0..plan.len()).map(of_cycle).collect()
 }
 
 /// A stage began or ended a cycle.
