@@ -1,12 +1,13 @@
 //! Pipelines of threads on this machine with delays planted in each stage: the account must find stage and cause.
 
 mod delay;
+mod disk;
 mod disturber;
 mod link;
 mod pipeline;
 mod recorder;
 
-use archive::chain::{ChainAccount, ChainCause, ChainFinding, ChainInstance};
+use archive::chain::{ChainAccount, ChainCause, ChainFinding, ChainInstance, ChainShare};
 use archive::culprit::{AwaitedProgress, Culprit, Holder, WakeSource};
 use chains::declaration::{Chain, End, Stage, Stimulus, ThreadId, TimeSpan};
 use delay::Delay;
@@ -142,6 +143,30 @@ pipelines! {
     delays_in_a_pipeline_over_event_descriptors_are_found EventFd;
     delays_in_a_pipeline_through_a_softirq_are_found Udp;
     delays_in_a_pipeline_through_a_work_queue_are_found Terminal;
+}
+
+#[test]
+fn reads_of_a_disk_are_followed_from_its_interrupt() {
+    const READS: usize = 40;
+    prerequisites::require!(Root, Tracefs, Kernel("a virtio disk", disk::has_virtio_disk()));
+    let _machine = prerequisites::Machine::alone();
+    let recorder = Recorder::start("disk");
+    let tid = disk::read(READS);
+    let chain = Chain {
+        name: "read".into(),
+        deadline: None,
+        period: None,
+        stimulus: Stimulus::Interrupt("virtio*".into()),
+        stages: vec![Stage::Thread(ThreadId { tid })],
+        end: End::Sleep,
+    };
+    let account = chains::account(&[recorder.recorded()], &chain, usize::MAX);
+    // A read may end while the thread still runs, and needs no wake-up.
+    assert!((READS / 2..=READS).contains(&account.instances.len()), "{}", account.instances.len());
+    assert!(account.instances.iter().all(is_exact));
+    let in_handler =
+        |instance: &&ChainInstance| instance.segments.first().is_some_and(|first| first.share() == ChainShare::Hardirq);
+    assert_eq!(account.instances.iter().filter(in_handler).count(), account.instances.len());
 }
 
 #[test]
