@@ -53,7 +53,8 @@ CONCLUSION = """
 Perfetto's path answers which thread the other one waited for: where a thread sleeps until another wakes it, the path continues in that one. A
 timer wakes a periodic thread, so the path ends in the thread itself: it shows that the thread was runnable, and not which thread had its CPU. For
 that a reader looks at the CPU's track beside it. `tardy explain` starts from there: it gives each ns of the stretch to what had
-the CPU, and then names the cause. It follows no chain of threads through several programs, which Perfetto's path does.
+the CPU, and then names the cause. With `--chain` it follows threads through several
+programs as well, and continues where Perfetto's path ends: [chains](../how-to/chains.md).
 """
 
 

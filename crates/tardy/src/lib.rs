@@ -7,6 +7,7 @@ mod terminal;
 
 mod archives;
 mod briefs;
+mod chained;
 pub mod command_line;
 mod defect;
 mod exit;

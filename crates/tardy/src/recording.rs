@@ -12,7 +12,9 @@ use archive::reader::Run;
 use bytes::RecordedBytes;
 use clap::Args;
 use evidence::archived::{Archived, Origin, archived};
+use evidence::file::{Contents, contents, is_trace_dat};
 use evidence::request::Request;
+use ftrace::trace_dat::PagedTrace;
 use ftrace::tracefs::Tracefs;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -119,6 +121,25 @@ pub fn stored(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: us
     let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };
     let archived = archived(bytes.source(), &request, origin).map_err(|why| failed(why.to_string()))?;
     store(foreign(archived), &location)
+}
+
+/// Reads the events of a recording.
+///
+/// # Errors
+/// A recording that cannot be read, is of another kind, or has no events.
+pub fn with_events<T>(recorded: &Recorded<'_>, read: impl FnOnce(&mut PagedTrace<'_>) -> T) -> anyhow::Result<T> {
+    let failed = |why: String| UsageError(format!("failed to read {}: {why}", printable(&recorded.name())));
+    let location = Location::Below(Path::new(RUNS));
+    let (bytes, clock) = recorded.contents(location.parent()).map_err(|why| failed(why.to_string()))?;
+    let source = bytes.source();
+    if is_trace_dat(source).is_some() {
+        return Ok(read(&mut PagedTrace::open(source)));
+    }
+    let (plain, _) = source.range(0, source.size());
+    match contents(&plain, &clock).map_err(|why| failed(why.to_string()))? {
+        Contents::Events(mut recording) => Ok(read(&mut recording.open())),
+        Contents::Stretch(_) => Err(failed("a latency tracer keeps one stretch, and no wake-ups".into()).into()),
+    }
 }
 
 fn foreign(archived: Archived) -> Foreign {

@@ -19,6 +19,7 @@ pub mod audit;
 pub mod budget;
 pub mod causes;
 pub mod caveat;
+pub mod chain;
 pub mod choice;
 pub mod counted;
 pub mod counters;

@@ -21,8 +21,9 @@ pub mod scheduling_bound;
 
 pub use account::stretches::{Stretch, stretches};
 pub use decide::run_analysis;
-pub use read::{flight, recording};
+pub use read::{decode, event, flight, names, recording, window};
 pub use recognise::culprits;
+pub use replay::{context, timeline};
 
 use account::{Account, event_list, key_events, lanes, ledger, other_cpus, own_code};
 use archive::absence::Absence;

@@ -7,6 +7,7 @@ pub mod address;
 pub mod amounts;
 pub mod calendar;
 pub mod causes;
+pub mod chain;
 pub mod claims;
 pub mod culprits;
 pub mod elsewhere;

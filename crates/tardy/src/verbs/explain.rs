@@ -5,6 +5,7 @@ mod diff;
 
 use crate::archives;
 use crate::briefs::explained::{Asked, explained as briefly, no_spike};
+use crate::chained;
 use crate::exit::{Exit, UsageError};
 use crate::options::brief::BriefArgument;
 use crate::options::quantity::whole;
@@ -60,6 +61,12 @@ pub struct ExplainArguments {
         conflicts_with_all = ["diff", "spike", "events", "timeline"]
     )]
     bound: Option<String>,
+    /// Account for the chains of threads that FILE declares
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_CHAINS)]
+    chain: Option<PathBuf>,
+    /// Propose chains of threads, as a file for --chain
+    #[arg(long, conflicts_with_all = NOT_WITH_CHAINS, conflicts_with_all = ["chain", "more"])]
+    discover: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with_all = ["events", "worst", "timeline"])]
     json: bool,
@@ -70,6 +77,9 @@ pub struct ExplainArguments {
     evidence: Option<String>,
 }
 
+/// Options of other forms of the answer.
+const NOT_WITH_CHAINS: [&str; 11] =
+    ["diff", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out"];
 const NOTHING_CAPTURED: &str = "The run captured no late wake-up, so there is no trace to explain.";
 /// Spikes whose ledger `--more` shows.
 const WORST_SHOWN: usize = 3;
@@ -105,7 +115,8 @@ impl ExplainArguments {
 impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
-    const EXAMPLES: &'static [&'static str] = &["tardy explain before --spike 2 --timeline"];
+    const EXAMPLES: &'static [&'static str] =
+        &["tardy explain before --spike 2 --timeline", "tardy explain trace.dat --chain robot.toml"];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, &typed)
@@ -116,6 +127,9 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     arguments.check()?;
     if let Some([a, b]) = arguments.diff.as_deref() {
         return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
+    }
+    if arguments.chain.is_some() || arguments.discover {
+        return chains_of(arguments);
     }
     let delays = arguments.bound.as_deref().map(bound::delays).transpose()?;
     let run = match Recorded::named(arguments.run.as_deref(), &arguments.recording)? {
@@ -179,6 +193,26 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     }
     page.print()?;
     Ok(Exit::Measured)
+}
+
+/// The chains of a recording, or of the snapshots of a run.
+fn chains_of(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
+    let declared = arguments.chain.as_deref().map(|file| Ok::<_, UsageError>((file, chained::declared(file)?)));
+    let declared = declared.transpose()?;
+    let (recordings, name) = match Recorded::named(arguments.run.as_deref(), &arguments.recording)? {
+        Some(recorded) => (chained::of_recording(&recorded)?, arguments.run.clone().unwrap_or_default()),
+        None => {
+            let run = archives::open_or_latest(arguments.run.as_deref())?;
+            (chained::of_run(&run)?, run.directory)
+        }
+    };
+    match declared {
+        Some((path, file)) => {
+            let (json, more) = (arguments.json, arguments.more);
+            chained::show(&recordings, &file, chained::Shown { json, more, named: (&name, path) })
+        }
+        None => chained::propose(&recordings, arguments.json),
+    }
 }
 
 /// The commands that show more of the run, or why there is no more.

@@ -4,7 +4,8 @@ mod arguments;
 
 pub use arguments::WatchArguments;
 
-use crate::exit::Exit;
+use crate::chained;
+use crate::exit::{Exit, UsageError};
 use crate::measuring::command::{self, Started};
 use crate::measuring::ending::conclude;
 use crate::measuring::machine;
@@ -35,6 +36,7 @@ impl Verb for WatchArguments {
         "tardy watch --comm 'ros2_control*' --duration 1h",
         "tardy watch --target board --unit robot --duration 24h --limit 200us",
         "tardy watch --unit jackd --count XRun --journal jackd --duration 24h",
+        "tardy watch --chain robot.toml --cycle-limit 2ms -- ./robot",
         "tardy watch --load messaging --cycle-limit 1ms -- ./robot",
         "tardy watch --duration 10s --count XRun --limit 500us -- jackd -R -ddummy -r48000 -p64",
     ];
@@ -63,6 +65,8 @@ program that already runs: 0 measured, 1 limit exceeded, 2 wrong usage, 3 could 
 
 /// Runs the verb; `typed` is the command line.
 fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
+    let declared = arguments.chain.as_deref().map(|path| Ok::<_, UsageError>((path, chained::declared(path)?)));
+    let declared = declared.transpose()?;
     let known = machine::find(&arguments.target)?;
     let mut settings = arguments.settings(&known)?;
     let output = &arguments.output;
@@ -102,6 +106,7 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let ended = started.as_mut().map(Started::end);
     let own_failure =
         started.as_ref().and_then(|command| command.own_failure(command::asked_to_end(&signals, &outcome)));
+    let archive = outcome.as_ref().ok().map(|outcome| outcome.directory.clone());
     let exit = conclude(outcome, &signals, &mut progress, output.showing());
     if let Some(how) = ended.filter(|how| !how.is_success() && own_failure.is_some()) {
         complain!("tardy: the command {how}");
@@ -110,6 +115,9 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
         Ok(nothing) => NothingMeasured { command: own_failure, ..nothing }.into(),
         Err(other) => other,
     })?;
+    if let Some(((path, file), archive)) = declared.zip(archive).filter(|_| !silent) {
+        chained::show_snapshots(&archive, &file, path)?;
+    }
     Ok(match (exit, own_failure, failed_there) {
         (Exit::Measured, Some(code), _) => Exit::Command(code),
         (Exit::Measured, None, true) => Exit::NotMeasured,

@@ -6,6 +6,7 @@ mod audit_live;
 mod audit_programs_live;
 mod audit_storms_live;
 mod bisect;
+mod chains;
 mod check;
 mod check_live;
 mod compare;

@@ -42,6 +42,7 @@ enum Kind {
     HrtimerExpireExit,
     TimerExpireEntry,
     TimerExpireExit,
+    WorkQueued,
     WorkStart,
     WorkEnd,
     CsdEntry,
@@ -152,7 +153,7 @@ impl Decoder {
             EventKind::HrtimerStart { function, .. }
             | EventKind::HrtimerExpireEntry { function, .. }
             | EventKind::TimerExpireEntry { function }
-            | EventKind::WorkStart { function }
+            | EventKind::WorkStart { function, .. }
             | EventKind::CsdEntry { function }
             | EventKind::Nmi { handler: function, .. }
             | EventKind::GraphEntry { function, .. }
@@ -163,6 +164,13 @@ impl Decoder {
             }
             _ => {}
         }
+    }
+
+    /// Text that a program wrote to `trace_marker`, without its line end; `None` for any other event.
+    pub fn marker<'e>(&self, event: &Event<'e>) -> Option<&'e str> {
+        let recipe = self.recipe(event.id).filter(|_| event.what == EventKind::Marker)?;
+        let text = recipe.texts[0].as_ref()?.c_str(event.payload)?;
+        std::str::from_utf8(text).ok().map(|text| text.trim_end_matches('\n'))
     }
 
     /// Addresses in a stack trace, innermost first; empty for any other event.
@@ -217,7 +225,8 @@ impl Decoder {
             Kind::HrtimerExpireExit => EventKind::HrtimerExpireExit { timer: address(0) },
             Kind::TimerExpireEntry => EventKind::TimerExpireEntry { function: address(0) },
             Kind::TimerExpireExit => EventKind::TimerExpireExit,
-            Kind::WorkStart => EventKind::WorkStart { function: address(0) },
+            Kind::WorkQueued => EventKind::WorkQueued { work: address(0) },
+            Kind::WorkStart => EventKind::WorkStart { function: address(0), work: address(1) },
             Kind::WorkEnd => EventKind::WorkEnd,
             Kind::CsdEntry => EventKind::CsdEntry { function: address(0) },
             Kind::CsdExit => EventKind::CsdExit,
@@ -275,7 +284,8 @@ impl Recipe {
             ("timer", "hrtimer_expire_exit") => (Kind::HrtimerExpireExit, &["hrtimer"], &[]),
             ("timer", "timer_expire_entry") => (Kind::TimerExpireEntry, &["function"], &[]),
             ("timer", "timer_expire_exit") => (Kind::TimerExpireExit, &[], &[]),
-            ("workqueue", "workqueue_execute_start") => (Kind::WorkStart, &["function"], &[]),
+            ("workqueue", "workqueue_queue_work") => (Kind::WorkQueued, &["work"], &[]),
+            ("workqueue", "workqueue_execute_start") => (Kind::WorkStart, &["function", "work"], &[]),
             ("workqueue", "workqueue_execute_end") => (Kind::WorkEnd, &[], &[]),
             ("csd", "csd_function_entry") => (Kind::CsdEntry, &["func"], &[]),
             ("csd", "csd_function_exit") => (Kind::CsdExit, &[], &[]),
@@ -291,7 +301,8 @@ impl Recipe {
             ("ftrace", "funcgraph_entry") => (Kind::GraphEntry, &["func", "depth"], &[]),
             ("ftrace", "funcgraph_exit") => (Kind::GraphExit, &["func", "depth"], &[]),
             ("ftrace", "kernel_stack") => (Kind::Stack, &[], &[]),
-            ("ftrace", "print" | "raw_data" | "bprint" | "bputs") => (Kind::Marker, &[], &[]),
+            ("ftrace", "print") => (Kind::Marker, &[], &["buf"]),
+            ("ftrace", "raw_data" | "bprint" | "bputs") => (Kind::Marker, &[], &[]),
             ("irq_vectors" | "ipi", name) => {
                 let (vector, entry) = match name.strip_suffix("_entry") {
                     Some(vector) => (vector, true),

@@ -111,7 +111,12 @@ pub enum EventKind {
         function: u64,
     },
     TimerExpireExit,
+    /// A work item was queued. `work`: its address.
+    WorkQueued {
+        work: u64,
+    },
     WorkStart {
+        work: u64,
         function: u64,
     },
     WorkEnd,

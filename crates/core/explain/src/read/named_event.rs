@@ -63,7 +63,7 @@ fn happened(event: &Event, names: &Names) -> Happened {
         EventKind::HrtimerExpireExit { .. } => Happened::HrtimerExpireExit,
         EventKind::TimerExpireEntry { function: address } => Happened::TimerExpireEntry { function: function(address) },
         EventKind::TimerExpireExit => Happened::TimerExpireExit,
-        EventKind::WorkStart { function: address } => Happened::WorkStart { function: function(address) },
+        EventKind::WorkStart { function: address, .. } => Happened::WorkStart { function: function(address) },
         EventKind::WorkEnd => Happened::WorkEnd,
         EventKind::CsdEntry { function: address } => Happened::CsdEntry { function: function(address) },
         EventKind::CsdExit => Happened::CsdExit,
@@ -84,7 +84,9 @@ fn happened(event: &Event, names: &Names) -> Happened {
         EventKind::Stack => Happened::Stack(text()),
         EventKind::Message => Happened::Message(trimmed()),
         EventKind::Marker => Happened::Marker(trimmed()),
-        EventKind::Other => Happened::Other(names.text(event.cpu, event.ts_ns).map(ForeignText::from)),
+        EventKind::WorkQueued { .. } | EventKind::Other => {
+            Happened::Other(names.text(event.cpu, event.ts_ns).map(ForeignText::from))
+        }
     }
 }
 

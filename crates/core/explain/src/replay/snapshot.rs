@@ -117,7 +117,8 @@ impl<'a> TraceSnapshot<'a> {
     /// Prints events that are only shown, in the kernel's format.
     fn print_other_events(&self, trace: &mut Trace<'_>) {
         let mut printer = EventPrinter::new(&self.file.metadata);
-        let wordless = |event: &&Event| matches!(event.what, EventKind::Other | EventKind::Message | EventKind::Marker);
+        let is_other = |event: &Event| matches!(event.what, EventKind::Other | EventKind::WorkQueued { .. });
+        let wordless = |event: &&Event| is_other(event) || matches!(event.what, EventKind::Message | EventKind::Marker);
         let events = trace.cpus.iter().flat_map(|activity| activity.before.message.iter().chain(&activity.events));
         for event in events.filter(wordless).take(PRINTED_MAX) {
             let record = Record {
@@ -130,7 +131,7 @@ impl<'a> TraceSnapshot<'a> {
                 payload: event.payload,
             };
             let mut text = String::new();
-            if event.what == EventKind::Other
+            if is_other(event)
                 && let Some(name) = printer.name(&record)
             {
                 text.push_str(name);

@@ -324,7 +324,7 @@ impl Replay {
             EventKind::HrtimerExpireExit { .. } | EventKind::TimerExpireExit => self.execute(0),
             EventKind::CsdEntry { function } => self.execute_smp_call(function),
             EventKind::CsdExit => self.execute_smp_call(0),
-            EventKind::WorkStart { function } => self.current.work = function,
+            EventKind::WorkStart { function, .. } => self.current.work = function,
             EventKind::WorkEnd => self.current.work = 0,
             EventKind::Idle { state } => self.idle_state = state,
             _ => {}

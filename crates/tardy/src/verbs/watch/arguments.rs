@@ -14,6 +14,7 @@ use clap::builder::{NonEmptyStringValueParser, Resettable};
 use clap::{ArgGroup, Args, Command};
 use log::LogArguments;
 use machines::KnownTarget;
+use std::path::PathBuf;
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
@@ -55,6 +56,10 @@ pub struct WatchArguments {
     /// late wake-ups before it; may be repeated
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new(), help_heading = "Measurement")]
     count: Vec<String>,
+
+    /// Account for the chains of threads that FILE declares, as far as the snapshots of late wake-ups and cycles show them
+    #[arg(long, value_name = "FILE", help_heading = "Measurement", conflicts_with = "json")]
+    pub chain: Option<PathBuf>,
 
     #[command(flatten)]
     log: LogArguments,

@@ -1,0 +1,235 @@
+//! The declaration of chains in TOML: stimulus, stages, end and deadline.
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+use thiserror::Error as ThisError;
+use wakeups::pattern::Pattern;
+use words::time::time_ns;
+
+/// More stages than a chain of programs has.
+pub const STAGES_MAX: usize = 64;
+
+/// The chains of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChainFile {
+    pub chain: Vec<Chain>,
+}
+
+/// One chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    pub name: String,
+    /// From the stimulus to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<TimeSpan>,
+    /// Stimuli closer than half of this to the one before are part of its instance: the first stage sleeps in its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<TimeSpan>,
+    #[serde(default)]
+    pub stimulus: Stimulus,
+    /// The threads in the order in which each wakes the next one.
+    pub stages: Vec<Stage>,
+    #[serde(default)]
+    pub end: End,
+}
+
+/// A time with its unit, `1.5ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeSpan {
+    pub ns: i64,
+}
+
+impl<'de> Deserialize<'de> for TimeSpan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let ns = time_ns(&text).map_err(D::Error::custom)?;
+        i64::try_from(ns).map(|ns| Self { ns }).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for TimeSpan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.ns {
+            ns if ns % 1000 == 0 => serializer.serialize_str(&format!("{}us", ns / 1000)),
+            ns => serializer.serialize_str(&format!("{ns}ns")),
+        }
+    }
+}
+
+/// The start of an instance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stimulus {
+    /// A timer of the first stage: the instant that it was set for.
+    #[default]
+    Timer,
+    /// The handler of an interrupt whose name or number this is; `*` and `?` match in a name.
+    Interrupt(String),
+    /// A packet: the interrupt that announced it, or the softirq that received it.
+    Packet,
+    /// The first stage writes a text to `trace_marker` that begins like this.
+    Marker(String),
+    /// Any wake-up of the first stage.
+    Wakeup,
+}
+
+/// The end of an instance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The last stage goes to sleep until its next input.
+    #[default]
+    Sleep,
+    /// The last stage writes a text to `trace_marker` that begins like this.
+    Marker(String),
+}
+
+/// The threads that can be a stage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Stage {
+    /// By name; `*` and `?` match.
+    Comm(String),
+    Thread(ThreadId),
+}
+
+/// One thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadId {
+    pub tid: i32,
+}
+
+impl Stage {
+    /// As it is written in the file.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Comm(comm) => comm.clone(),
+            Self::Thread(ThreadId { tid }) => format!("thread {tid}"),
+        }
+    }
+}
+
+/// A refused declaration. The texts complete "failed to read the chains: ".
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+pub enum ChainProblem {
+    #[error("{}{why}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+    Syntax { line: Option<usize>, why: String },
+    #[error("there is no [[chain]]; `tardy explain RECORDING --discover` proposes some")]
+    Empty,
+    #[error("chain `{0}` has no stages; name the threads in their order, stages = [\"sensor\", \"control\"]")]
+    NoStages(String),
+    #[error("chain `{chain}` has {stages} stages; the limit is {STAGES_MAX}")]
+    TooManyStages { chain: String, stages: usize },
+    #[error("chain `{chain}`: {why}")]
+    Name { chain: String, why: String },
+    #[error("chain `{chain}`: a marker must not be empty")]
+    EmptyMarker { chain: String },
+}
+
+impl ChainFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ChainProblem`] with the first mistake.
+    pub fn parse(text: &str) -> Result<Self, ChainProblem> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+            ChainProblem::Syntax { line, why: error.message().trim_end().replace('\n', "; ") }
+        })?;
+        if file.chain.is_empty() {
+            return Err(ChainProblem::Empty);
+        }
+        file.chain.iter().try_for_each(Chain::check)?;
+        Ok(file)
+    }
+}
+
+impl fmt::Display for ChainFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = toml::to_string(self).map_err(|_| fmt::Error)?;
+        out.write_str(&text)
+    }
+}
+
+impl Chain {
+    fn check(&self) -> Result<(), ChainProblem> {
+        let chain = || self.name.clone();
+        match self.stages.len() {
+            0 => return Err(ChainProblem::NoStages(chain())),
+            stages if stages > STAGES_MAX => return Err(ChainProblem::TooManyStages { chain: chain(), stages }),
+            _ => {}
+        }
+        let interrupt = if let Stimulus::Interrupt(name) = &self.stimulus { Some(name) } else { None };
+        let comms =
+            self.stages.iter().filter_map(|stage| if let Stage::Comm(comm) = stage { Some(comm) } else { None });
+        for name in comms {
+            Pattern::new(name).map_err(|why| ChainProblem::Name { chain: chain(), why: why.to_string() })?;
+        }
+        if interrupt.is_some_and(String::is_empty) {
+            return Err(ChainProblem::Name { chain: chain(), why: "the interrupt has no name".into() });
+        }
+        let marker_of_stimulus = if let Stimulus::Marker(text) = &self.stimulus { Some(text) } else { None };
+        let marker_of_end = if let End::Marker(text) = &self.end { Some(text) } else { None };
+        match marker_of_stimulus.into_iter().chain(marker_of_end).any(String::is_empty) {
+            true => Err(ChainProblem::EmptyMarker { chain: chain() }),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_with_everything() {
+        let text = r#"
+            [[chain]]
+            name = "sensor to motor"
+            deadline = "1.5ms"
+            period = "10ms"
+            stimulus = { interrupt = "spi*" }
+            stages = ["irq/*-spi", "sensor", { tid = 4711 }]
+            end = { marker = "done" }
+        "#;
+        let ChainFile { chain } = ChainFile::parse(text).unwrap();
+        let declared = Chain {
+            name: "sensor to motor".into(),
+            deadline: Some(TimeSpan { ns: 1_500_000 }),
+            period: Some(TimeSpan { ns: 10_000_000 }),
+            stimulus: Stimulus::Interrupt("spi*".into()),
+            stages: vec![
+                Stage::Comm("irq/*-spi".into()),
+                Stage::Comm("sensor".into()),
+                Stage::Thread(ThreadId { tid: 4711 }),
+            ],
+            end: End::Marker("done".into()),
+        };
+        assert_eq!(chain, std::slice::from_ref(&declared));
+        let written = ChainFile { chain }.to_string();
+        assert_eq!(ChainFile::parse(&written).unwrap().chain, [declared], "{written}");
+    }
+
+    #[test]
+    fn a_timer_and_the_next_sleep_are_the_defaults() {
+        let ChainFile { chain } = ChainFile::parse("[[chain]]\nname = \"loop\"\nstages = [\"loop\"]").unwrap();
+        assert_eq!((&chain[0].stimulus, &chain[0].end, chain[0].deadline), (&Stimulus::Timer, &End::Sleep, None));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let of = |rest: &str| ChainFile::parse(&format!("[[chain]]\nname = \"c\"\n{rest}")).unwrap_err();
+        assert_eq!(ChainFile::parse("chain = []"), Err(ChainProblem::Empty));
+        assert_eq!(of("stages = []"), ChainProblem::NoStages("c".into()));
+        assert!(matches!(of("stages = [\"a\"]\ndeadline = \"5\""), ChainProblem::Syntax { line: Some(4), .. }));
+        assert!(matches!(of("stages = [\"a\"]\nlimit = \"5ms\""), ChainProblem::Syntax { line: Some(4), .. }));
+        assert!(matches!(of("stages = [\"a_name_of_sixteen\"]"), ChainProblem::Name { .. }));
+        assert!(matches!(of("stages = [\"a\"]\nend = { marker = \"\" }"), ChainProblem::EmptyMarker { .. }));
+        let many = vec!["\"a\""; STAGES_MAX + 1].join(", ");
+        assert!(matches!(of(&format!("stages = [{many}]")), ChainProblem::TooManyStages { stages: 65, .. }));
+    }
+}

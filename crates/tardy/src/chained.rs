@@ -1,0 +1,135 @@
+//! Chains of threads in a recording or in the snapshots of a run: reads declaration and events, and shows the accounts.
+
+mod answer;
+mod proposals;
+
+use crate::exit::{Exit, UsageError};
+use crate::recording::{self, Recorded};
+use crate::terminal::json;
+use crate::terminal::page::Page;
+use account::SpikeTrace;
+use answer::lay_out;
+use archive::chain::ChainAccount;
+use archive::reader::Run;
+use chains::declaration::ChainFile;
+use ftrace::trace_dat::PagedTrace;
+use proposals::lay_out as lay_out_proposals;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+use words::printable::printable;
+
+/// Instances whose ledger is in the JSON document.
+const LEDGERS: usize = 10;
+
+/// What the user wants to see of the accounts.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    pub json: bool,
+    /// The critical path of the worst instance as well.
+    pub more: bool,
+    /// Recording or archive and file of chains, as the next command names them.
+    pub named: (&'a Path, &'a Path),
+}
+
+/// The document of `--json`.
+#[derive(Serialize)]
+struct Document {
+    chains: Vec<ChainAccount>,
+}
+
+/// Reads a file of chains.
+///
+/// # Errors
+/// A file that cannot be read, or is wrong.
+pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
+    let failed = |why: String| UsageError(format!("failed to read the chains of {}: {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
+}
+
+/// The events of a recording of another tool.
+///
+/// # Errors
+/// A recording that cannot be read, or has no events.
+pub fn of_recording(recorded: &Recorded<'_>) -> anyhow::Result<Vec<chains::recorded::Recorded>> {
+    recording::with_events(recorded, |trace| vec![chains::recorded::Recorded::of(trace)])
+}
+
+/// The events of the snapshots of a run.
+///
+/// # Errors
+/// A run without snapshots, or with one that cannot be read.
+pub fn of_run(run: &Run) -> anyhow::Result<Vec<chains::recorded::Recorded>> {
+    let traced = run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none());
+    let recordings: Result<Vec<_>, _> = traced
+        .map(|spike| {
+            let trace = SpikeTrace::open(run, spike.number)?;
+            Ok(chains::recorded::Recorded::of(&mut PagedTrace::open(trace.source())))
+        })
+        .collect();
+    match recordings {
+        Ok(recordings) if recordings.is_empty() => {
+            let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
+            Err(UsageError(text.into()).into())
+        }
+        Ok(recordings) => Ok(recordings),
+        Err(error) => Err(archive::reader::OpenError::into(error)),
+    }
+}
+
+/// Accounts for each chain and shows the accounts.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn show(recordings: &[chains::recorded::Recorded], file: &ChainFile, shown: Shown<'_>) -> anyhow::Result<Exit> {
+    let accounts = file.chain.iter().map(|chain| chains::account(recordings, chain, LEDGERS)).collect();
+    let document = Document { chains: accounts };
+    if shown.json {
+        json::print(&document)?;
+        return Ok(Exit::Measured);
+    }
+    let mut page = Page::for_stdout();
+    lay_out(&document.chains, shown, &mut page);
+    page.print()?;
+    Ok(Exit::Measured)
+}
+
+/// Shows the chains in the snapshots of a run that has just ended, below its summary.
+///
+/// # Errors
+/// If the archive cannot be read, or standard output cannot be written.
+pub fn show_snapshots(archive: &Path, file: &ChainFile, path: &Path) -> anyhow::Result<()> {
+    let run = Run::open(archive)?;
+    let mut page = Page::for_stdout();
+    page.line("");
+    page.print()?;
+    match of_run(&run) {
+        Ok(recordings) => {
+            show(&recordings, file, Shown { json: false, more: false, named: (archive, path) })?;
+        }
+        Err(error) => complain!("tardy: {}", printable(&error.to_string())),
+    }
+    Ok(())
+}
+
+/// Proposes chains, as a file of chains or as JSON.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub fn propose(recordings: &[chains::recorded::Recorded], as_json: bool) -> anyhow::Result<Exit> {
+    let proposed = chains::discover::discover(recordings);
+    if as_json {
+        json::print(&proposed)?;
+    } else if proposed.is_empty() {
+        complain!(
+            "tardy: {}",
+            printable("no thread was woken ten times by a timer, an interrupt or packets; record a longer time")
+        );
+    } else {
+        let mut page = Page::for_stdout();
+        lay_out_proposals(&proposed, &mut page);
+        page.print()?;
+    }
+    Ok(if proposed.is_empty() { Exit::NotEnoughData } else { Exit::Measured })
+}
