@@ -5,7 +5,7 @@ use crate::prose::{content, is_prose, tests_in};
 use crate::repository::{assert_none, files_ending, text};
 use proc_macro2::{TokenStream, TokenTree};
 
-const CRATES: [&str; 6] = ["account", "claims", "explain", "judge", "storage", "wakeups"];
+const CRATES: [&str; 8] = ["account", "chains", "claims", "explain", "judge", "stacks", "storage", "wakeups"];
 
 /// Places whose prose is part of the sentence of a problem, or of a page of the documentation.
 const DECLARATIONS: [&str; 2] = ["crates/core/judge/src/refusal.rs", "crates/core/explain/src/recognise/culprits/"];
