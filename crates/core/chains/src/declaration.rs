@@ -126,6 +126,8 @@ pub enum ChainProblem {
     TooManyStages { chain: String, stages: usize },
     #[error("chain `{chain}`: {why}")]
     Name { chain: String, why: String },
+    #[error("chain `{chain}`: the interrupt has no name")]
+    EmptyInterrupt { chain: String },
     #[error("chain `{chain}`: a marker must not be empty")]
     EmptyMarker { chain: String },
 }
@@ -170,7 +172,7 @@ impl Chain {
             Pattern::new(name).map_err(|why| ChainProblem::Name { chain: chain(), why: why.to_string() })?;
         }
         if interrupt.is_some_and(String::is_empty) {
-            return Err(ChainProblem::Name { chain: chain(), why: "the interrupt has no name".into() });
+            return Err(ChainProblem::EmptyInterrupt { chain: chain() });
         }
         let marker_of_stimulus = if let Stimulus::Marker(text) = &self.stimulus { Some(text) } else { None };
         let marker_of_end = if let End::Marker(text) = &self.end { Some(text) } else { None };

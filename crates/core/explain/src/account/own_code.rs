@@ -242,7 +242,7 @@ impl<'a> Times<'a> {
         Some(SlowCode { outer: time(outer), inner: inner_time, samples: self.counts })
     }
 
-    /// Samples with a function, whoever called it.
+    /// Samples with a function anywhere in the stack.
     fn anywhere(&self, frame: u32) -> Seen {
         let count =
             |samples: &[&StackSample]| samples.iter().filter(|sample| sample.frames.contains(&frame)).count() as i64;

@@ -10,11 +10,11 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 
-/// Time on the CPU between two samples.
-pub const PERIOD_NS: u64 = 250_000;
+/// Time on the CPU between two samples. The kernel sets a timer whenever the thread gets the CPU, and a shorter one costs more.
+pub const PERIOD_NS: u64 = 500_000;
 /// Largest part of the stack in a sample: 20 nested calls of ordinary functions need less than half of it.
 const STACK_BYTES: u32 = 8 << 10;
-/// Memory of the records: about 120 samples, so 30 ms of a thread that is always on the CPU.
+/// Memory of the records: about 120 samples, so 60 ms of a thread that is always on the CPU.
 const RECORD_BYTES: usize = 1 << 20;
 /// Numbers of the registers, as `asm/perf_regs.h` has them: base or frame pointer, link register, stack pointer, next instruction.
 #[cfg(target_arch = "x86_64")]
