@@ -12,6 +12,7 @@ use answer::lay_out;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
 use chains::declaration::ChainFile;
+use chains::recorded::EVENTS_MAX;
 use ftrace::trace_dat::PagedTrace;
 use proposals::lay_out as lay_out_proposals;
 use serde::Serialize;
@@ -22,7 +23,7 @@ use words::printable::printable;
 /// Instances whose ledger is in the JSON document.
 const LEDGERS: usize = 10;
 
-/// What the user wants to see of the accounts.
+/// Options of the output.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     pub json: bool,
@@ -56,26 +57,28 @@ pub fn of_recording(recorded: &Recorded<'_>) -> anyhow::Result<Vec<chains::recor
     recording::with_events(recorded, |trace| vec![chains::recorded::Recorded::of(trace)])
 }
 
-/// The events of the snapshots of a run.
+/// The events of the snapshots of a run. One that cannot be read is a limit of the answer.
 ///
 /// # Errors
-/// A run without snapshots, or with one that cannot be read.
-pub fn of_run(run: &Run) -> anyhow::Result<Vec<chains::recorded::Recorded>> {
+/// A run without snapshots.
+pub fn of_run(run: &Run) -> Result<Vec<chains::recorded::Recorded>, UsageError> {
     let traced = run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none());
-    let recordings: Result<Vec<_>, _> = traced
-        .map(|spike| {
-            let trace = SpikeTrace::open(run, spike.number)?;
-            Ok(chains::recorded::Recorded::of(&mut PagedTrace::open(trace.source())))
+    let mut events_left = EVENTS_MAX;
+    let recordings: Vec<_> = traced
+        .map(|spike| match SpikeTrace::open(run, spike.number) {
+            Ok(trace) => {
+                let recorded = chains::recorded::Recorded::within(&mut PagedTrace::open(trace.source()), events_left);
+                events_left = events_left.saturating_sub(recorded.events());
+                recorded
+            }
+            Err(error) => chains::recorded::Recorded::unreadable(error.to_string()),
         })
         .collect();
-    match recordings {
-        Ok(recordings) if recordings.is_empty() => {
-            let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
-            Err(UsageError(text.into()).into())
-        }
-        Ok(recordings) => Ok(recordings),
-        Err(error) => Err(archive::reader::OpenError::into(error)),
+    if recordings.is_empty() {
+        let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
+        return Err(UsageError(text.into()));
     }
+    Ok(recordings)
 }
 
 /// Accounts for each chain and shows the accounts.

@@ -1569,7 +1569,11 @@ usual: number,
 /**
  * Ordinary runs, from one sleep of the thread to the next, in which these were taken.
  */
-usual_runs: number, };
+usual_runs: number, 
+/**
+ * The samples begin after the late cycle did: its times are lower bounds.
+ */
+begin_late?: boolean, };
 
 /**
  * One second of one thread, counted from the first due instant of the run.

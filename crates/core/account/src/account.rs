@@ -3,6 +3,7 @@
 use crate::block_requests::block_requests;
 use crate::explaining::Circumstances;
 use crate::planned::{ALLOW_DEFAULT, CONFIDENCE_DEFAULT, accepted, confidence_of, limits, limits_of};
+use crate::stored_file::StoredFiles;
 use archive::causes::RunCauses;
 use archive::explanation::Explanation;
 use archive::method::SampleWord;
@@ -28,7 +29,8 @@ use std::sync::OnceLock;
 pub enum ExplanationSource {
     /// The traces, whatever is stored: this program may know more causes than the one that stored explanations.
     Traces,
-    /// The explanations stored beside the run; the traces if there are none.
+    /// The explanations stored beside the run; the traces if there are none, without the files of programs that they name: the run may
+    /// come from elsewhere.
     StoredOrTraces,
     /// The explanations stored beside the run; none if there are none.
     Stored,
@@ -101,7 +103,11 @@ impl Account {
                 ExplanationSource::StoredOrTraces => self.run.explanations(),
                 ExplanationSource::Stored => Some(self.run.explanations().unwrap_or_default()),
             };
-            stored.unwrap_or_else(|| self.circumstances().explain_all(&self.run, progress))
+            let files = || match self.source {
+                ExplanationSource::Traces => StoredFiles::default(),
+                ExplanationSource::StoredOrTraces | ExplanationSource::Stored => StoredFiles::none(),
+            };
+            stored.unwrap_or_else(|| self.circumstances().explain_all(&self.run, files(), progress))
         })
     }
 

@@ -100,9 +100,15 @@ impl Circumstances {
         }
     }
 
-    /// Explains all spikes, the control samples first because the others are compared with them. Calls `progress` with the
+    /// Explains all spikes, the control samples first because the others are compared with them. `files` are the programs of watched
+    /// threads. Calls `progress` with the
     /// number of explained spikes and their total.
-    pub fn explain_all(&self, run: &Run, progress: &mut dyn FnMut(usize, usize)) -> Vec<Explanation> {
+    pub fn explain_all(
+        &self,
+        run: &Run,
+        files: StoredFiles,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Vec<Explanation> {
         if run.is_published() {
             return published_explanations(run);
         }
@@ -110,7 +116,7 @@ impl Circumstances {
             run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
         let total = run.spikes.len();
         let mut explained_controls = Vec::new();
-        let mut naming = Naming::new(StoredFiles::default());
+        let mut naming = Naming::new(files);
         for spike in controls {
             progress(explained_controls.len(), total);
             explained_controls.push(self.explain(run, spike, &mut naming, &[]));

@@ -28,6 +28,11 @@ impl Default for StoredFiles {
 }
 
 impl StoredFiles {
+    /// Reads nothing: for archives from elsewhere, which may name any file of this machine.
+    pub fn none() -> Self {
+        Self { bytes_left: 0 }
+    }
+
     /// The bytes of a regular file that is stored somewhere.
     pub fn read(&mut self, path: &Path) -> Option<Vec<u8>> {
         let fits = |about: &fs::Metadata| about.is_file() && about.len() <= FILE_BYTES_MAX.min(self.bytes_left);
@@ -93,5 +98,6 @@ mod tests {
         fs::write(&path, [7; 100]).unwrap();
         let mut files = StoredFiles { bytes_left: 150 };
         assert_eq!((files.read(&path).map(|bytes| bytes.len()), files.read(&path)), (Some(100), None));
+        assert_eq!(StoredFiles::none().read(&path), None, "of an archive from elsewhere");
     }
 }

@@ -130,7 +130,7 @@ pub enum StagePart {
     Work,
 }
 
-/// What the thread of a segment did, or what kept it from doing it.
+/// The activity of the thread of a segment, or the reason that it had none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
@@ -145,7 +145,7 @@ pub enum Activity {
     },
     /// It could run, and did not.
     Runnable {
-        /// What had the CPU; `None` if the recording does not show it.
+        /// The holder of the CPU; `None` if the recording does not show it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Holder>,
         /// Of the holder, if it is a thread.
@@ -296,7 +296,7 @@ pub enum ChainLimit {
     },
     /// A timer's due time is in CLOCK_MONOTONIC, the recording is not: an instance begins when its timer expires.
     ClockNotMono(String),
-    /// Ledgers beyond this number of segments are left out.
+    /// Instances that are left out, because all ledgers together have too many segments.
     SegmentsCut {
         instances: usize,
     },

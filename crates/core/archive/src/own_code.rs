@@ -40,9 +40,9 @@ pub struct CodeTime {
 }
 
 impl CodeTime {
-    /// Time beyond the usual.
+    /// Time beyond the usual; all of it where the usual is unknown.
     pub fn excess_ns(&self) -> i64 {
-        self.ns - self.usual_ns.unwrap_or(0)
+        self.usual_ns.map_or(self.ns, |usual_ns| self.ns.saturating_sub(usual_ns))
     }
 }
 
@@ -73,6 +73,9 @@ pub struct SampleCounts {
     pub usual: u32,
     /// Ordinary runs, from one sleep of the thread to the next, in which these were taken.
     pub usual_runs: u32,
+    /// The samples begin after the late cycle did: its times are lower bounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begin_late: bool,
 }
 
 /// The functions of a late cycle of a watched thread.

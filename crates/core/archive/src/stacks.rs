@@ -10,6 +10,9 @@ pub const STACKS_MAGIC: [u8; 8] = *b"TDYSTCK\x01";
 /// A larger file is neither sent nor read: a ring of the kernel, and the description of its process.
 pub const STACKS_BYTES_MAX: u64 = 16 << 20;
 
+/// A description with more mappings or generated functions is not read; the meter sends no more.
+pub const ENTRIES_MAX: usize = 4096;
+
 /// The data that the records need to be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,7 +65,9 @@ pub fn decode(file: &[u8]) -> Option<(StackDescription, &[u8])> {
     let rest = file.strip_prefix(&STACKS_MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (text, records) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    Some((serde_json::from_slice(text).ok()?, records))
+    let description: StackDescription = serde_json::from_slice(text).ok()?;
+    let fits = description.mappings.len() <= ENTRIES_MAX && description.generated.len() <= ENTRIES_MAX;
+    fits.then_some((description, records))
 }
 
 /// The samples of one thread with the names of their functions.
@@ -105,6 +110,13 @@ pub enum SwitchKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_description_of_more_mappings_than_the_meter_sends_is_refused() {
+        let of = |count| StackDescription { mappings: vec![CodeMapping::default(); count], ..Default::default() };
+        assert!(decode(&encode(&of(ENTRIES_MAX), b"")).is_some());
+        assert!(decode(&encode(&of(ENTRIES_MAX + 1), b"")).is_none());
+    }
 
     #[test]
     fn a_file_holds_description_and_records_and_a_cut_one_is_none() {

@@ -22,10 +22,11 @@ pub fn account(recordings: &[Recorded], chain: &Chain, ledgers: usize) -> ChainA
         absent.push(links.absent);
         found.extend(links.instances.into_iter().map(|linked| (recorded, linked)));
     }
-    // Snapshots may overlap.
-    let begin = |(_, linked): &(&Recorded, Linked)| linked.passages.first().map(|first| (first.given_ns, first.tid));
-    found.sort_by_key(begin);
+    // Snapshots may overlap, and one of them may have the end that another one lacks.
+    let begin = |(_, linked): &(&Recorded, Linked)| linked.passages.first().map(|first| (first.woken_ns, first.tid));
+    found.sort_by_key(|found| (begin(found), found.1.is_open));
     found.dedup_by_key(|found| begin(found));
+    found.sort_by_key(|(_, linked)| linked.passages.first().map(|first| (first.given_ns, first.tid)));
     let mut limits = limits(recordings);
     let never = |index: &usize| absent.iter().all(|absent| absent.contains(index));
     let unknown = (0..chain.stages.len()).filter(never).filter_map(|index| chain.stages.get(index));

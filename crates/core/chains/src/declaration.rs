@@ -14,6 +14,7 @@ pub const STAGES_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainFile {
+    #[serde(default)]
     pub chain: Vec<Chain>,
 }
 
@@ -126,7 +127,7 @@ pub enum ChainProblem {
     TooManyStages { chain: String, stages: usize },
     #[error("chain `{chain}`: {why}")]
     Name { chain: String, why: String },
-    #[error("chain `{chain}`: the interrupt has no name")]
+    #[error("chain `{chain}`: the interrupt has no name; write its name or number")]
     EmptyInterrupt { chain: String },
     #[error("chain `{chain}`: a marker must not be empty")]
     EmptyMarker { chain: String },
@@ -226,6 +227,7 @@ mod tests {
     fn mistakes_are_named() {
         let of = |rest: &str| ChainFile::parse(&format!("[[chain]]\nname = \"c\"\n{rest}")).unwrap_err();
         assert_eq!(ChainFile::parse("chain = []"), Err(ChainProblem::Empty));
+        assert_eq!(ChainFile::parse("# nothing was proposed\n").unwrap_err(), ChainProblem::Empty);
         assert_eq!(of("stages = []"), ChainProblem::NoStages("c".into()));
         assert!(matches!(of("stages = [\"a\"]\ndeadline = \"5\""), ChainProblem::Syntax { line: Some(4), .. }));
         assert!(matches!(of("stages = [\"a\"]\nlimit = \"5ms\""), ChainProblem::Syntax { line: Some(4), .. }));

@@ -17,6 +17,8 @@ const SHARE_MIN_PERCENT: usize = 50;
 /// The next stage is woken in at least this share of the instances, in percent.
 const FOLLOWED_MIN_PERCENT: usize = 50;
 const CHAINS_MAX: usize = 12;
+/// First stages that are tried, those with the most wake-ups.
+const ROOTS_MAX: usize = 256;
 /// Numbers of stimuli whose spans the arrival curve shows.
 const CURVE: [usize; 4] = [2, 3, 5, 10];
 
@@ -38,7 +40,10 @@ pub fn discover(recordings: &[Recorded]) -> Vec<ProposedChain> {
 
 fn of_one(recorded: &Recorded) -> Vec<ProposedChain> {
     let woken = Woken::of(recorded);
-    let roots = woken.roots.iter().filter_map(|(tid, by)| Some((*tid, root_of(recorded, *tid, by)?)));
+    let mut roots: Vec<_> = woken.roots.iter().collect();
+    roots.sort_by_key(|(tid, by)| (std::cmp::Reverse(by.len()), **tid));
+    let examined = roots.into_iter().take(ROOTS_MAX);
+    let roots = examined.filter_map(|(tid, by)| Some((*tid, root_of(recorded, *tid, by)?)));
     roots.filter_map(|(tid, stimulus)| proposed(recorded, &woken, tid, stimulus)).collect()
 }
 
@@ -72,7 +77,7 @@ fn declaration(proposed: &ProposedChain) -> Chain {
     }
 }
 
-/// Who woke whom how often.
+/// Wake-ups of each thread by each waker.
 #[derive(Default)]
 struct Woken {
     /// Wake-ups of each thread.
@@ -139,8 +144,8 @@ fn root_of(recorded: &Recorded, tid: i32, routes: &[Route]) -> Option<ProposedSt
         0 => ProposedStimulus::Timer,
         1 => {
             let name = recorded.names.interrupt(irq).name;
-            // A pattern of more letters than a thread's name has matches no name.
-            let name = name.filter(|name| name.0.len() <= 15).unwrap_or_else(|| ForeignText(irq.to_string()));
+            let is_plain = |name: &ForeignText| !name.0.is_empty() && !name.0.contains(['*', '?']);
+            let name = name.filter(is_plain).unwrap_or_else(|| ForeignText(irq.to_string()));
             ProposedStimulus::Interrupt(name)
         }
         _ => ProposedStimulus::Packet,

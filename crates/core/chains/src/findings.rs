@@ -13,7 +13,7 @@ const FINDINGS_MAX: usize = 1000;
 /// The kernel's priorities from here on are not real-time.
 const ORDINARY_PRIORITY: i32 = 100;
 
-/// What segments of one cause have in common.
+/// Key of the segments with one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct CauseKey {
     part: StagePart,
@@ -210,13 +210,14 @@ fn sums(instance: &ChainInstance) -> HashMap<(usize, CauseKey), (i64, &Segment)>
     sums
 }
 
-/// What the awaited thread, or the carrier, did; `None` if the recording does not show it.
+/// The progress of the awaited thread, or of the carrier; `None` if the recording does not show it.
 fn progress(segment: &Segment) -> Option<AwaitedProgress> {
-    let cpu = segment.cpu.unwrap_or(0);
     match &segment.activity {
-        Activity::Running { .. } => Some(AwaitedProgress::Ran { cpu }),
-        Activity::Interrupted { by } => Some(AwaitedProgress::HeldUp { cpu, holder: Some(by.clone()) }),
-        Activity::Runnable { holder, .. } => Some(AwaitedProgress::HeldUp { cpu, holder: holder.clone() }),
+        Activity::Running { .. } => Some(AwaitedProgress::Ran { cpu: segment.cpu? }),
+        Activity::Interrupted { by } => Some(AwaitedProgress::HeldUp { cpu: segment.cpu?, holder: Some(by.clone()) }),
+        Activity::Runnable { holder, .. } => {
+            Some(AwaitedProgress::HeldUp { cpu: segment.cpu?, holder: holder.clone() })
+        }
         Activity::Asleep { until } => Some(AwaitedProgress::Slept(until.clone())),
         Activity::Stopped | Activity::UnderWay { .. } | Activity::Unknown => None,
     }

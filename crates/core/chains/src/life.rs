@@ -1,4 +1,4 @@
-//! What a thread did when, and its wake-ups.
+//! States and wake-ups of a thread, in order of time.
 
 use crate::waker::Waker;
 use archive::culprit::KernelPriority;
@@ -32,7 +32,7 @@ impl State {
 pub struct Span {
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Where the thread was, or was to run.
+    /// The CPU of the thread, or the one on which it was to run.
     pub cpu: u32,
     pub state: State,
     /// The priority with which it was switched in, woken or switched out.

@@ -14,7 +14,7 @@ use ftrace::trace_dat::{PagedTrace, TraceItem};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// About 4 GiB of memory, with the intervals that they make.
-const EVENTS_MAX: u64 = 40_000_000;
+pub const EVENTS_MAX: u64 = 40_000_000;
 
 /// Events without which a chain cannot be followed, or only as far as the comment says.
 const NEEDED: [(&str, &str); 6] = [
@@ -49,11 +49,27 @@ pub struct Recorded {
     /// Of the last event.
     pub(crate) ended_ns: i64,
     pub(crate) limits: Vec<ChainLimit>,
+    pub(crate) events: u64,
 }
 
 impl Recorded {
+    /// A snapshot that cannot be read.
+    pub fn unreadable(why: String) -> Self {
+        Self { limits: vec![ChainLimit::Damaged(why)], ..Self::default() }
+    }
+
+    /// Number of events that were read.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
     /// Reads a recording twice: its pages once, then its events in order of time.
     pub fn of(file: &mut PagedTrace<'_>) -> Self {
+        Self::within(file, EVENTS_MAX)
+    }
+
+    /// The same, with at most this many events.
+    pub fn within(file: &mut PagedTrace<'_>, events_max: u64) -> Self {
         file.read_through(|_, _| {});
         let decoder = Decoder::new(&file.metadata);
         let precise = Precision { resolution_ns: 1, clock_spread_ns: 0 };
@@ -76,12 +92,14 @@ impl Recorded {
                         reading.lose(gap.cpu, count);
                     }
                 }
-                if reading.events >= EVENTS_MAX {
+                if reading.events >= events_max {
                     break 'all;
                 }
             }
         }
+        let is_cut = reading.events >= events_max;
         let mut recorded = reading.finish();
+        recorded.limits.extend(is_cut.then_some(ChainLimit::RecordingCut { events: recorded.events }));
         let tids: Vec<i32> = recorded.threads.keys().copied().collect();
         recorded.names.learn_from_command_lines(tids.into_iter(), &file.metadata);
         for interval in recorded.cpus.values().flatten() {
@@ -266,7 +284,7 @@ impl Reading {
         recorded.threads.values_mut().for_each(|life| life.finish(ended_ns));
         recorded.cpus = replays.into_iter().map(|(cpu, replay)| (cpu, replay.finish(ended_ns))).collect();
         recorded.limits.extend((lost > 0).then_some(ChainLimit::EventsLost(lost)));
-        recorded.limits.extend((events >= EVENTS_MAX).then_some(ChainLimit::RecordingCut { events }));
+        recorded.events = events;
         recorded
     }
 }

@@ -72,8 +72,8 @@ impl Route {
 
 fn is_named(wanted: &str, irq: i32, names: &Names) -> bool {
     let name = names.interrupt(irq).name;
-    let fits = |name: &str| Pattern::new(wanted).map_or(wanted == name, |pattern| pattern.fits(name.as_bytes()));
-    wanted.parse() == Ok(irq) || name.is_some_and(|name| fits(&name.0))
+    let pattern = Pattern::of_any_length(wanted);
+    wanted.parse() == Ok(irq) || name.is_some_and(|name| pattern.fits(name.0.as_bytes()))
 }
 
 pub fn is_carrier(names: &Names, tid: i32) -> bool {

@@ -1,4 +1,4 @@
-//! What woke a thread, by the context in which the kernel recorded the wake-up.
+//! The waker of a thread, by the context in which the kernel recorded the wake-up.
 
 use archive::culprit::WakeSource;
 use explain::event::{Event, EventKind, flag};
@@ -15,7 +15,7 @@ const SOFTIRQ_BLOCK: u32 = 4;
 const SOFTIRQ_HRTIMER: u32 = 8;
 const SOFTIRQS: usize = 10;
 
-/// What made a thread runnable. Instants in ns.
+/// The waker of a thread. Instants in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waker {
     Thread(i32),
@@ -41,7 +41,7 @@ pub enum Waker {
     Unknown,
 }
 
-/// Who queued a work item, and when.
+/// The origin of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
     pub by: Raised,
@@ -50,7 +50,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// What the queuer would be as the waker of the thread that executes the item.
+    /// The queuer as the waker of the thread that executes the item.
     pub fn waker(self) -> Waker {
         match self.by {
             Raised::Thread(tid) => Waker::Thread(tid),
@@ -60,7 +60,7 @@ impl Queued {
     }
 }
 
-/// What raised a softirq, or queued a work item.
+/// The origin of a softirq or of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Raised {
     Thread(i32),

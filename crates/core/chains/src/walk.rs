@@ -56,7 +56,7 @@ impl<'r> Walk<'r> {
         self.thread(tid, start_ns, end_ns);
     }
 
-    /// What a thread did in a stretch.
+    /// The activity of a thread in a stretch.
     fn thread(&mut self, tid: i32, start_ns: i64, end_ns: i64) {
         let recorded = self.recorded;
         let spans = recorded.threads.get(&tid).map_or(&[][..], |life| life.overlapping(start_ns, end_ns));

@@ -6,6 +6,7 @@ use framehop::ExplicitModuleSectionInfo;
 use gimli::{EndianArcSlice, LittleEndian, SectionId};
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use std::sync::Arc;
 pub type SectionBytes = Arc<[u8]>;
 type Bytes = EndianArcSlice<LittleEndian>;
 
-/// A larger section is left out, unpacked ones too.
-const SECTION_BYTES_MAX: u64 = 1 << 30;
+/// Most bytes of the sections of all files together, unpacked: a packed section of a few bytes may have any length.
+pub const SECTIONS_BYTES_MAX: u64 = 1 << 30;
 /// More than any name that a compiler writes.
 const NAME_BYTES_MAX: usize = 16 << 10;
 /// Most bytes of the names of one file: entries of a symbol table may share a name of any length.
@@ -91,8 +92,8 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl CodeFile {
-    /// A file and, if there is one, the file with its debug information. `None` if it is not a little-endian ELF file of 64 bits.
-    pub fn parse(bytes: &[u8], debug: Option<&[u8]>) -> Option<Self> {
+    /// A file and, if there is one, the file with its debug information. Sections that need more than `bytes_left` are left out. `None` if it is not a little-endian ELF file of 64 bits.
+    pub fn parse(bytes: &[u8], debug: Option<&[u8]>, bytes_left: &Cell<u64>) -> Option<Self> {
         let file: ElfFile64<'_> = ElfFile64::parse(bytes).ok()?;
         let debug: Option<ElfFile64<'_>> = debug.and_then(|bytes| ElfFile64::parse(bytes).ok());
         let executable = file.segments().filter(|segment| segment.permissions().executable());
@@ -107,10 +108,15 @@ impl CodeFile {
         functions
             .sort_by(|one, other| (one.address, one.bytes, &one.name).cmp(&(other.address, other.bytes, &other.name)));
         let with_lines = debug.iter().chain([&file]).find(|file| file.section_by_name(".debug_info").is_some());
-        let mut code =
-            Self { segments: segments.collect(), functions, lines: with_lines.and_then(lines), unwind: unwind(&file) };
+        let mut code = Self {
+            segments: segments.collect(),
+            functions,
+            lines: with_lines.and_then(|file| lines(file, bytes_left)),
+            unwind: unwind(&file, bytes_left),
+        };
         if code.unwind.debug_frame.is_none() {
-            code.unwind.debug_frame = debug.iter().find_map(|debug| Some(section(debug, ".debug_frame")?.1));
+            code.unwind.debug_frame =
+                debug.iter().find_map(|debug| Some(section(debug, ".debug_frame", bytes_left)?.1));
         }
         Some(code)
     }
@@ -189,31 +195,33 @@ fn functions(file: &ElfFile64<'_>, left: &mut usize) -> Vec<FunctionSymbol> {
 }
 
 /// Address range and contents of a section.
-fn section(file: &ElfFile64<'_>, name: &str) -> Option<(Range<u64>, SectionBytes)> {
+fn section(file: &ElfFile64<'_>, name: &str, bytes_left: &Cell<u64>) -> Option<(Range<u64>, SectionBytes)> {
     let section = file.section_by_name(name)?;
-    let packed = section.compressed_data().ok().filter(|packed| packed.uncompressed_size <= SECTION_BYTES_MAX)?;
+    let packed = section.compressed_data().ok()?;
+    bytes_left.set(bytes_left.get().checked_sub(packed.uncompressed_size)?);
     let bytes = packed.decompress().ok().filter(|bytes| !bytes.is_empty())?;
     let end = section.address().checked_add(section.size())?;
     Some((section.address()..end, SectionBytes::from(&*bytes)))
 }
 
-fn unwind(file: &ElfFile64<'_>) -> UnwindSections {
+fn unwind(file: &ElfFile64<'_>, bytes_left: &Cell<u64>) -> UnwindSections {
     let range = |name| {
         let section = file.section_by_name(name)?;
         Some(section.address()..section.address().checked_add(section.size())?)
     };
     UnwindSections {
-        eh_frame: section(file, ".eh_frame"),
-        eh_frame_hdr: section(file, ".eh_frame_hdr"),
-        debug_frame: section(file, ".debug_frame").map(|(_, bytes)| bytes),
+        eh_frame: section(file, ".eh_frame", bytes_left),
+        eh_frame_hdr: section(file, ".eh_frame_hdr", bytes_left),
+        debug_frame: section(file, ".debug_frame", bytes_left).map(|(_, bytes)| bytes),
         text: range(".text"),
         got: range(".got"),
     }
 }
 
-fn lines(file: &ElfFile64<'_>) -> Option<Context<Bytes>> {
+fn lines(file: &ElfFile64<'_>, bytes_left: &Cell<u64>) -> Option<Context<Bytes>> {
     let load = |id: SectionId| -> Result<Bytes, gimli::Error> {
-        let bytes = section(file, id.name()).map_or_else(|| SectionBytes::from(&[][..]), |(_, bytes)| bytes);
+        let bytes =
+            section(file, id.name(), bytes_left).map_or_else(|| SectionBytes::from(&[][..]), |(_, bytes)| bytes);
         Ok(EndianArcSlice::new(bytes, LittleEndian))
     };
     Context::from_dwarf(gimli::Dwarf::load(load).ok()?).ok()
@@ -259,7 +267,7 @@ mod tests {
             let elf = [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &bytes].concat();
             for bytes in [&bytes, &elf] {
                 let _ = Identity::of(bytes);
-                if let Some(code) = CodeFile::parse(bytes, Some(bytes)) {
+                if let Some(code) = CodeFile::parse(bytes, Some(bytes), &Cell::new(SECTIONS_BYTES_MAX)) {
                     let _ = code.bias(start, offset);
                     let _ = code.functions_at(start);
                 }

@@ -1,7 +1,7 @@
 //! Names of functions as their programmers wrote them: symbols of Rust and C++ encode them with types.
 
-use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
-use std::fmt;
+use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
+use std::fmt::{self, Write as _};
 
 /// Longest symbol of C++ that is decoded; the time that decoding takes grows faster than the length.
 const SYMBOL_BYTES_MAX: usize = 4 << 10;
@@ -11,10 +11,14 @@ const DEPTH_MAX: u32 = 64;
 
 /// The readable name of a symbol; the symbol itself if it is in neither language.
 pub fn readable(symbol: &str) -> String {
-    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
-        return format!("{name:#}");
-    }
-    of_cpp(symbol).unwrap_or_else(|| symbol.to_owned())
+    of_rust(symbol).or_else(|| of_cpp(symbol)).unwrap_or_else(|| symbol.to_owned())
+}
+
+fn of_rust(symbol: &str) -> Option<String> {
+    let decoded = rustc_demangle::try_demangle(symbol).ok()?;
+    let mut name = BoundedName::default();
+    write!(name, "{decoded:#}").ok()?;
+    Some(name.0)
 }
 
 /// Without parameters and result, which say little and are often longer than the line.
@@ -33,8 +37,8 @@ fn of_cpp(symbol: &str) -> Option<String> {
 #[derive(Default)]
 struct BoundedName(String);
 
-impl DemangleWrite for BoundedName {
-    fn write_string(&mut self, part: &str) -> fmt::Result {
+impl fmt::Write for BoundedName {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
         if self.0.len() + part.len() > NAME_BYTES_MAX {
             return Err(fmt::Error);
         }

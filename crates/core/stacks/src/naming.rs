@@ -1,28 +1,35 @@
 //! A file of stacks in, the stacks with names of functions out.
 
-use crate::code_file::{CodeFile, Identity};
+use crate::code_file::{CodeFile, Identity, SECTIONS_BYTES_MAX};
 use crate::debug_file;
 use crate::files::Files;
 use crate::perf_records::{self, PerfSample};
-use crate::unwinding::{Unwinding, Unwound};
+use crate::unwinding::{FRAMES_MAX, Unwinding, Unwound};
 use archive::own_code::CodeName;
 use archive::stacks::{CodeMapping, NamedStacks, StackDescription, StackSample, decode};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+
+/// Samples of one file of stacks; the oldest of more are left out. A ring of the kernel has some hundred.
+const SAMPLES_MAX: usize = 4096;
+/// Files of one process.
+const PROCESS_FILES_MAX: usize = 512;
 
 /// Begin of the names that Python lists.
 const PYTHON: &str = "py::";
 
 /// Names functions with the files of one machine, each of which is read once.
-#[derive(Default)]
 pub struct Naming<F> {
     files: F,
+    /// For the sections of further files.
+    bytes_left: Cell<u64>,
     read: HashMap<(String, String), Option<Rc<CodeFile>>>,
 }
 
 impl<F: Files> Naming<F> {
     pub fn new(files: F) -> Self {
-        Self { files, read: HashMap::new() }
+        Self { files, bytes_left: Cell::new(SECTIONS_BYTES_MAX), read: HashMap::new() }
     }
 
     /// Names the functions of a file of stacks; `None` if the bytes are not such a file. A function has no name if its file cannot be
@@ -37,15 +44,16 @@ impl<F: Files> Naming<F> {
             let unwound = stack_of(sample, &mut unwinding, &process);
             let kernel = sample.in_kernel.then(|| names.number(CodeName::Kernel));
             let user = unwound.addresses.iter().flat_map(|address| names.of_address(*address, &process));
-            let frames: Vec<u32> = user.collect();
-            let frames: Vec<u32> = kernel.into_iter().chain(frames).collect();
+            let user: Vec<u32> = user.take(FRAMES_MAX).collect();
+            let frames: Vec<u32> = kernel.into_iter().chain(user).collect();
             (!frames.is_empty()).then_some(StackSample {
                 ts_ns: sample.ts_ns,
                 frames,
                 is_complete: unwound.is_complete,
             })
         };
-        let samples = records.samples.iter().filter_map(named).collect();
+        let newest = records.samples.len().saturating_sub(SAMPLES_MAX);
+        let samples = records.samples[newest..].iter().filter_map(named).collect();
         let period_ns = i64::try_from(description.period_ns).unwrap_or(i64::MAX);
         Some(NamedStacks { period_ns, samples, names: names.all, switches: records.switches })
     }
@@ -55,18 +63,20 @@ impl<F: Files> Naming<F> {
         for mapping in &description.mappings {
             let Some(file) = self.code_of(mapping) else { continue };
             let Some(bias) = file.bias(mapping.start, mapping.offset) else { continue };
-            if mapping.start < mapping.end {
+            if mapping.start < mapping.end && code.len() < PROCESS_FILES_MAX {
                 unwinding.add(mapping.start..mapping.end, bias, &file);
                 code.insert(mapping.start, (file, bias));
             }
         }
-        Process { description, code }
+        let mut mappings: Vec<&CodeMapping> = description.mappings.iter().collect();
+        mappings.sort_by_key(|mapping| mapping.start);
+        Process { description, mappings, code }
     }
 
     fn code_of(&mut self, mapping: &CodeMapping) -> Option<Rc<CodeFile>> {
         let build_id = mapping.build_id.as_ref().filter(|_| mapping.path.starts_with('/'))?;
-        let (files, path) = (&mut self.files, &mapping.path);
-        let read = || read_file(path, build_id, files).map(Rc::new);
+        let (files, path, bytes_left) = (&mut self.files, &mapping.path, &self.bytes_left);
+        let read = || read_file(path, build_id, files, bytes_left).map(Rc::new);
         self.read.entry((path.clone(), build_id.clone())).or_insert_with(read).clone()
     }
 }
@@ -79,7 +89,7 @@ fn stack_of(sample: &PerfSample, unwinding: &mut Unwinding, process: &Process) -
         return unwound;
     }
     // A register that is not used as a frame pointer leads anywhere.
-    let known = sample.chain.iter().enumerate().map_while(|(at, address)| {
+    let known = sample.chain.iter().take(FRAMES_MAX).enumerate().map_while(|(at, address)| {
         // A return address is behind its call.
         let address = if at == 0 { *address } else { address.wrapping_sub(1) };
         process.mapping_of(address).map(|_| address)
@@ -91,13 +101,16 @@ fn stack_of(sample: &PerfSample, unwinding: &mut Unwinding, process: &Process) -
 /// The mappings of the process with their files.
 struct Process<'a> {
     description: &'a StackDescription,
+    /// By address.
+    mappings: Vec<&'a CodeMapping>,
     /// By the start of the mapping: the file and the difference of an address in memory and in the file.
     code: BTreeMap<u64, (Rc<CodeFile>, u64)>,
 }
 
 impl<'a> Process<'a> {
     fn mapping_of(&self, address: u64) -> Option<&'a CodeMapping> {
-        self.description.mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address))
+        let after = self.mappings.partition_point(|mapping| mapping.start <= address);
+        after.checked_sub(1).map(|last| self.mappings[last]).filter(|mapping| address < mapping.end)
     }
 
     fn generated_at(&self, address: u64) -> Option<&'a str> {
@@ -109,11 +122,11 @@ impl<'a> Process<'a> {
 }
 
 /// A file that is still the one that ran.
-fn read_file(path: &str, build_id: &str, files: &mut dyn Files) -> Option<CodeFile> {
+fn read_file(path: &str, build_id: &str, files: &mut dyn Files, bytes_left: &Cell<u64>) -> Option<CodeFile> {
     let bytes = files.read(path)?;
     let identity = Identity::of(&bytes).filter(|identity| identity.build_id.as_deref() == Some(build_id))?;
     let debug = debug_file::read(path, &identity, files);
-    CodeFile::parse(&bytes, debug.as_deref())
+    CodeFile::parse(&bytes, debug.as_deref(), bytes_left)
 }
 
 /// Every name once.

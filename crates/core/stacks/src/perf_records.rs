@@ -115,6 +115,10 @@ fn sample(mut fields: Fields<'_>, registers: usize) -> Option<PerfSample<'_>> {
             _ => {}
         }
     }
+    if registers == 0 {
+        // The meter knows no registers of this processor, and asks for neither them nor a copy of the stack.
+        return Some(PerfSample { ts_ns, in_kernel, chain, registers: Vec::new(), stack: &[] });
+    }
     let abi = fields.word()?;
     let saved = if abi == 0 { Vec::new() } else { fields.words(registers)? };
     let bytes = usize::try_from(fields.word()?).ok()?;
@@ -163,6 +167,16 @@ mod tests {
         let kinds: Vec<_> = records.switches.iter().map(|switch| (switch.ts_ns, switch.kind)).collect();
         assert_eq!(kinds, [(15, SwitchKind::In), (25, SwitchKind::Preempted), (30, SwitchKind::Slept)]);
         assert_eq!(read(&bytes[..bytes.len() - 1], 3).samples.len(), 1);
+    }
+
+    #[test]
+    fn a_sample_of_an_unknown_processor_has_its_call_chain() {
+        let words = [7, 20, 3, CONTEXT_USER, 0x40_1000, 0x40_2000];
+        let chain = vec![0x40_1000, 0x40_2000];
+        assert_eq!(
+            read(&record(RECORD_SAMPLE, 0, &words), 0).samples,
+            [PerfSample { ts_ns: 20, chain, ..Default::default() }]
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Patterns for thread names: `*` is any text, `?` any character.
+//! Patterns for names: `*` is any text, `?` any character.
 
 use thiserror::Error;
 
@@ -7,11 +7,13 @@ use thiserror::Error;
 #[error("no thread can be called `{0}`: the kernel keeps 1 to 15 letters of a name")]
 pub struct UnfitPattern(pub String);
 
-/// A pattern for thread names, which the kernel truncates to 15 bytes.
+/// A pattern for names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<u8>);
 
 impl Pattern {
+    /// A pattern for thread names, which the kernel truncates to 15 bytes.
+    ///
     /// # Errors
     /// It cannot match any name.
     pub fn new(text: &str) -> Result<Self, UnfitPattern> {
@@ -20,6 +22,11 @@ impl Pattern {
             return Err(UnfitPattern(text.to_owned()));
         }
         Ok(Self(text.as_bytes().to_vec()))
+    }
+
+    /// A pattern for names of any length, such as those of interrupts. An empty one matches the empty name.
+    pub fn of_any_length(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
     }
 
     pub fn fits(&self, name: &[u8]) -> bool {
@@ -68,6 +75,7 @@ mod tests {
             ("*a*b", "xaxxbxb", true),
         ] {
             assert_eq!(Pattern::new(pattern).unwrap().fits(name.as_bytes()), fits, "{pattern} {name}");
+            assert_eq!(Pattern::of_any_length(pattern).fits(name.as_bytes()), fits, "{pattern} {name}");
         }
         assert!(Pattern::new("").is_err());
         assert!(Pattern::new("a_name_of_sixteen").unwrap_err().to_string().contains("15"));

@@ -177,7 +177,7 @@ pub fn segment(segment: &Segment) -> [String; 2] {
     [whose, what]
 }
 
-/// How often each culprit was the cause, the most frequent first: `waiting 3, other-rt-task 1`.
+/// How often each culprit was the cause, the most frequent first: `3 waiting, 1 other-rt-task`.
 pub fn culprits(account: &ChainAccount) -> String {
     let mut counts: Vec<(usize, String)> = Vec::new();
     for finding in &account.findings {
@@ -209,8 +209,10 @@ pub fn unlinked(account: &ChainAccount) -> Option<String> {
 /// A limit of an account.
 pub fn limit(limit: &ChainLimit) -> String {
     match limit {
-        ChainLimit::NoThread { stage } => format!("no thread of the recording is called `{}`", stage.0),
-        ChainLimit::EventsAbsent(absent) => format!("the recording lacks events: {}", absent.join(", ")),
+        ChainLimit::NoThread { stage } => format!("the recording has no `{}`", stage.0),
+        ChainLimit::EventsAbsent(absent) => {
+            format!("the recording lacks {}; record them with `-e sched -e irq -e timer`", absent.join(", "))
+        }
         ChainLimit::EventsLost(lost) => {
             format!("{} lost; instances across a gap are missing or unknown", counted(*lost, "event"))
         }

@@ -9,6 +9,7 @@ pub fn code(name: &CodeName) -> String {
         // A publication empties names.
         CodeName::Function { name, .. } | CodeName::Generated { name } if name.is_empty() => "a function".into(),
         CodeName::Function { name, .. } | CodeName::Generated { name } => name.clone(),
+        CodeName::Unnamed { file } if file.is_empty() => "code without a symbol".into(),
         CodeName::Unnamed { file } => format!("code without a symbol in {}", base_name(file)),
         CodeName::Kernel => "the kernel".into(),
         CodeName::Unknown => "code of unknown origin".into(),
@@ -31,8 +32,9 @@ pub fn sentence(slow: &SlowCode) -> String {
 
 /// The number of samples behind the figures.
 pub fn samples(counts: &SampleCounts) -> String {
+    let bounds = if counts.begin_late { "; they begin after the cycle did, so its times are lower bounds" } else { "" };
     format!(
-        "stack: {} of the late cycle, one per {} of CPU time; before it {} in {}",
+        "stack: {} of the late cycle, one per {} of CPU time; before it {} in {}{bounds}",
         counted(u64::from(counts.late), "sample"),
         latency(counts.period_ns),
         counted(u64::from(counts.usual), "sample"),
@@ -55,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_difference_of_a_late_cycle_is_one_sentence() {
-        let samples = SampleCounts { period_ns: 250_000, late: 13, usual: 40, usual_runs: 1 };
+        let samples = SampleCounts { period_ns: 250_000, late: 13, usual: 40, usual_runs: 1, begin_late: false };
         let inner = Some(time("std::vector::resize", 2_900_000, Some(0)));
         let slow = SlowCode { outer: time("update_controllers", 3_100_000, Some(200_000)), inner, samples };
         assert_eq!(

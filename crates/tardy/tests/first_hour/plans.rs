@@ -37,6 +37,16 @@ fn every_plan_of_the_documents_is_sound() {
 }
 
 #[test]
+fn every_file_of_chains_in_the_documents_is_one() {
+    let files = toml_files(TomlFile::Chains);
+    assert!(!files.is_empty());
+    for (page, text) in files {
+        let read = chains::declaration::ChainFile::parse(&text);
+        assert!(read.is_ok(), "{}: {text}{read:?}", page.display());
+    }
+}
+
+#[test]
 fn every_target_file_of_the_documents_is_one() {
     let desk = Desk::without_a_meter();
     let files = toml_files(TomlFile::Target);

@@ -22,7 +22,8 @@ const READER_KB_MAX: u64 = 256 << 10;
 const TIME_MAX: Duration = Duration::from_secs(60);
 const PROBLEMS_BYTES: usize = 96 << 20;
 
-/// How a verb ended: peak memory in kB, open files, standard error.
+/// How a verb ended: peak of its own memory in kB, without the pages of its program, which is large in a debug build; open files;
+/// standard error.
 struct Watched {
     code: Option<i32>,
     peak_kb: u64,
@@ -38,7 +39,7 @@ fn watched(bench: &Bench, words: &[&str]) -> Watched {
     let (started, mut peak_kb, mut files) = (Instant::now(), 0, 0);
     let code = loop {
         let text = fs::read_to_string(format!("{place}/status")).unwrap_or_default();
-        let now = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+        let now = text.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
         peak_kb = peak_kb.max(now.unwrap_or(0));
         files = files.max(fs::read_dir(format!("{place}/fd")).map_or(0, Iterator::count));
         if let Some(ended) = child.try_wait().unwrap() {

@@ -47,6 +47,8 @@ fn late_range(input: &SpikeInput, phases: &[Phase]) -> Range<i64> {
 
 /// The stretches in which the thread had the CPU, and when it slept.
 struct Runs {
+    /// Begin of the records.
+    since_ns: i64,
     turns: Vec<Range<i64>>,
     slept_ns: Vec<i64>,
 }
@@ -74,7 +76,7 @@ impl Runs {
             }
         }
         turns.extend(on_since.map(|began| began..i64::MAX));
-        Self { turns, slept_ns }
+        Self { since_ns, turns, slept_ns }
     }
 
     /// Time on the CPU within a range.
@@ -148,6 +150,7 @@ impl<'a> Times<'a> {
             late: late.len() as u32,
             usual: usual.len() as u32,
             usual_runs,
+            begin_late: runs.since_ns > range.start,
         };
         Some(Self { late, usual, late_ns, usual_ns, counts })
     }
@@ -222,7 +225,7 @@ impl<'a> Times<'a> {
             inside_ns = callee_ns;
         }
         let name = |frame: u32| stacks.names.get(frame as usize).cloned().unwrap_or(CodeName::Unknown);
-        // An interpreter is not what the program's author can change.
+        // The author of the program cannot change its interpreter.
         if let Some(last) = path.iter().rposition(|(frame, _)| is_generated(&name(*frame))) {
             path.truncate(last + 1);
         }

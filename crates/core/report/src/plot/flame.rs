@@ -33,16 +33,16 @@ impl Cycles {
 /// The samples of the late cycle, or of the ordinary ones before it. `None` if there are none.
 pub fn draw(own: &OwnCode, cycles: Cycles) -> Option<Drawing> {
     let mut stacks: Vec<&CodeStack> = own.stacks.iter().filter(|stack| cycles.samples(stack) > 0).collect();
-    let all: u32 = stacks.iter().map(|stack| cycles.samples(stack)).sum();
+    let all: u64 = stacks.iter().map(|stack| u64::from(cycles.samples(stack))).sum();
     let rows = stacks.iter().map(|stack| stack.frames.len()).max().filter(|rows| *rows > 0)?.min(ROWS_MAX);
     stacks.sort_by(|one, other| one.frames.cmp(&other.frames));
     let which = if cycles == Cycles::Late { "the late cycle" } else { "ordinary cycles" };
     let mut drawing = Drawing::new(WIDTH, rows as f64 * ROW, format!("Flame graph of {which}, {all} samples."));
-    let width_of = |samples: u32| f64::from(samples) / f64::from(all) * WIDTH;
+    let width_of = |samples: u64| samples as f64 / all as f64 * WIDTH;
     for row in 0..rows {
         let mut left = 0.0;
         for same in stacks.chunk_by(|one, other| one.frames.get(..=row) == other.frames.get(..=row)) {
-            let width = width_of(same.iter().map(|stack| cycles.samples(stack)).sum());
+            let width = width_of(same.iter().map(|stack| u64::from(cycles.samples(stack))).sum());
             if let Some(frame) = same[0].frames.get(row).filter(|_| width >= NARROWEST) {
                 let name = own.names.get(*frame as usize).map_or_else(String::new, code);
                 let top = row as f64 * ROW;
@@ -75,7 +75,7 @@ mod tests {
         let name = |name: &str| CodeName::Function { name: name.into(), file: "/robot".into() };
         OwnCode {
             ran_ns: 1,
-            samples: SampleCounts { period_ns: 1, late: 4, usual: 0, usual_runs: 0 },
+            samples: SampleCounts { period_ns: 1, late: 4, usual: 0, usual_runs: 0, begin_late: false },
             functions: Vec::new(),
             slow: None,
             names: ["main", "update<int>", "send"].map(name).into(),

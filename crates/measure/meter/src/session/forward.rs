@@ -19,10 +19,10 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
                     let trace = capturing.trace_dat(&parts);
                     snapshot.trace_bytes = trace.len() as u64;
                     link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
-                    capturing.done_with(&parts);
-                }
-                if let Some(stacks) = stacks {
-                    link.file(FileKind::SpikeStacks { spike: spike.number }, &stacks);
+                    if let Some(stacks) = &stacks {
+                        link.file(FileKind::SpikeStacks { spike: spike.number }, stacks);
+                    }
+                    capturing.done_with(&parts, stacks.as_deref());
                 }
                 link.send(&Message::Spike(spike));
             }

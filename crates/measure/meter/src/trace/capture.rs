@@ -459,7 +459,8 @@ impl Capture {
                 .for_each(|thread| thread.record.snapshotter_rests_until_ns.store(rests_until_ns, Relaxed));
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
-        self.job.counters.waiting_bytes.fetch_add(page_bytes, Relaxed);
+        let waiting_bytes = page_bytes + stacks.as_ref().map_or(0, |file| file.len() as u64);
+        self.job.counters.waiting_bytes.fetch_add(waiting_bytes, Relaxed);
         let late = self.late.as_ref().map(|late| late.within(&(from_ns..=seen_ns))).unwrap_or_default();
         let _ = self.job.output.send(Captured::Spike { spike, parts, late, stacks });
         for number in gone {

@@ -124,9 +124,10 @@ impl Capturing {
         late.iter().map(|one| self.assembler.with_function(one)).collect()
     }
 
-    /// Releases the pages of a spike; their memory no longer counts as waiting.
-    pub fn done_with(&self, parts: &[CpuPart]) {
-        self.counters.waiting_bytes.fetch_sub(bytes_of(parts), Relaxed);
+    /// Releases pages and stacks of a spike; their memory no longer counts as waiting.
+    pub fn done_with(&self, parts: &[CpuPart], stacks: Option<&[u8]>) {
+        let bytes = bytes_of(parts) + stacks.map_or(0, |file| file.len() as u64);
+        self.counters.waiting_bytes.fetch_sub(bytes, Relaxed);
     }
 
     /// Ends the thread after pending work; [`Capturing::received`] then returns the rest. `false` if it had died.

@@ -21,8 +21,8 @@ pub fn lay_out(own: &OwnCode, page: &mut Page) {
     }
     let rest: Vec<&CodeTime> = own.functions.iter().skip(FUNCTIONS_SHOWN).collect();
     if !rest.is_empty() {
-        let ns: i64 = rest.iter().map(|time| time.ns).sum();
-        let usual_ns = rest.iter().map(|time| time.usual_ns).sum();
+        let ns = rest.iter().fold(0, |sum: i64, time| sum.saturating_add(time.ns));
+        let usual_ns = rest.iter().try_fold(0, |sum: i64, time| Some(sum.saturating_add(time.usual_ns?)));
         table.row(cells(format!("{} others", rest.len()), ns, usual_ns, own.ran_ns));
     }
     page.blank();

@@ -34,6 +34,8 @@ pub enum TomlFile {
     Target,
     /// The threads of the execution map.
     Threads,
+    /// The chains of `explain --chain`.
+    Chains,
     /// Where a lab sends messages; the crate `alerts` reads the one of the documents.
     Alerts,
 }
@@ -45,6 +47,7 @@ impl TomlFile {
             () if keys.contains_key("power") => Self::Target,
             () if keys.contains_key("thread") => Self::Threads,
             () if keys.contains_key("rule") => Self::Alerts,
+            () if keys.contains_key("chain") => Self::Chains,
             () => Self::Plan,
         }
     }

@@ -4,6 +4,8 @@
 /// by the tests of what they need.
 pub const NEEDS: &[(&str, &str)] = &[
     ("tardy guard", "a program that runs for months; verbs/guard_live.rs guards one"),
+    ("--chain", "a recording with a chain of threads; verbs/chains.rs makes some"),
+    ("--discover", "a recording of periodic threads; verbs/chains.rs makes some"),
     ("--archive latest", "an audit"),
     ("--target board", "a board"),
     ("verify board", "a board"),

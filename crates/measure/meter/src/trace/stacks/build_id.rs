@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 
 /// Larger notes are not read.
 const NOTE_BYTES_MAX: u64 = 64 << 10;
@@ -13,10 +14,12 @@ const BUILD_ID: u32 = 3;
 /// Linkers write 8 to 32 bytes.
 const ID_BYTES_MAX: usize = 64;
 
-/// The build id of a file in hexadecimal; `None` if it has none or cannot be read.
-pub fn of_file(path: &str) -> Option<String> {
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).ok()?;
-    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+/// The build id of a file in hexadecimal; `None` if it has none, cannot be read, or is not the one with this inode.
+pub fn of_file(path: &str, inode: u64) -> Option<String> {
+    // A program chooses its paths, and opening a device may do something already.
+    let place = File::options().read(true).custom_flags(libc::O_PATH).open(path).ok()?;
+    place.metadata().ok().filter(|about| about.is_file() && about.ino() == inode)?;
+    let file = File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
     let mut head = Vec::new();
     Read::by_ref(&mut &file).take(NOTE_BYTES_MAX).read_to_end(&mut head).ok()?;
     let mut ids = note_segments(&head)?.into_iter().filter_map(|(offset, bytes)| {
@@ -98,8 +101,12 @@ mod tests {
     #[test]
     fn programs_of_this_machine_have_one_and_other_files_none() {
         let shell = std::fs::canonicalize("/bin/sh").unwrap();
-        assert!(of_file(shell.to_str().unwrap()).is_some_and(|id| id.len() >= 16));
-        assert_eq!((of_file("/etc/passwd"), of_file("/dev/zero"), of_file("/")), (None, None, None));
+        let inode = |path: &str| std::fs::metadata(path).unwrap().ino();
+        let of = |path: &str| of_file(path, inode(path));
+        let shell = shell.to_str().unwrap();
+        assert!(of(shell).is_some_and(|id| id.len() >= 16));
+        assert_eq!(of_file(shell, inode(shell) + 1), None, "another file took its place");
+        assert_eq!((of("/etc/passwd"), of("/dev/zero"), of("/")), (None, None, None));
     }
 
     proptest! {

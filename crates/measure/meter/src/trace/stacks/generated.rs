@@ -2,17 +2,16 @@
 //! of a function in each line. Of a list that may have any length, only the functions that occur in the records are kept.
 
 use crate::compact;
-use archive::stacks::{CodeMapping, GeneratedCode};
+use archive::stacks::{CodeMapping, ENTRIES_MAX, GeneratedCode};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 /// Where programs write their lists, in a container below its own root.
 const LISTS: &str = "/tmp";
 /// The rest of a longer list is not read.
 const LIST_BYTES_MAX: u64 = 64 << 20;
-const FUNCTIONS_MAX: usize = 4096;
 /// A longer name is cut.
 const NAME_BYTES_MAX: usize = 512;
 
@@ -25,7 +24,12 @@ pub fn of(pid: i32, mappings: &[CodeMapping], records: &[u8]) -> Vec<GeneratedCo
     let path = format!("/proc/{pid}/root{LISTS}/perf-{}.map", own_number(pid));
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
     let list = File::options().read(true).custom_flags(flags).open(path);
-    let list = list.ok().filter(|list| list.metadata().is_ok_and(|about| about.is_file()));
+    let owner = fs::metadata(format!("/proc/{pid}")).map(|process| process.uid());
+    // Anyone may create a file of that name first.
+    let is_its_own = |about: fs::Metadata| {
+        about.is_file() && (about.uid() == 0 || owner.as_ref().is_ok_and(|owner| about.uid() == *owner))
+    };
+    let list = list.ok().filter(|list| list.metadata().is_ok_and(is_its_own));
     list.map(|list| occurring(BufReader::new(list.take(LIST_BYTES_MAX)), &addresses)).unwrap_or_default()
 }
 
@@ -56,7 +60,7 @@ fn occurring(list: impl BufRead, addresses: &BTreeSet<u64>) -> Vec<GeneratedCode
         // A return address may be the first one behind a function that ends with a call.
         code.start <= end && addresses.range(code.start..=end).next().is_some()
     };
-    code.filter(occurs).take(FUNCTIONS_MAX).collect()
+    code.filter(occurs).take(ENTRIES_MAX).collect()
 }
 
 /// A function of a line like `7f3a10 1c LazyCompile:*update /robot.js:12`.

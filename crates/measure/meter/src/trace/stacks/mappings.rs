@@ -1,20 +1,18 @@
 //! The executable mappings of a process from /proc, with the build ids of their files.
 
 use super::build_id;
-use archive::stacks::CodeMapping;
+use archive::stacks::{CodeMapping, ENTRIES_MAX};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// More than any program has.
-const MAPPINGS_MAX: usize = 4096;
 /// Build ids that are remembered.
 const FILES_MAX: usize = 4096;
 
 /// Reads mappings; a file whose build id is known is not read again.
 #[derive(Debug, Default)]
 pub struct Mappings {
-    /// By device, inode and path, as /proc shows them.
-    build_ids: BTreeMap<String, Option<String>>,
+    /// By process, and device, inode and path as /proc shows them: another process may have another file of the same name.
+    build_ids: BTreeMap<(i32, String), Option<String>>,
 }
 
 impl Mappings {
@@ -22,26 +20,41 @@ impl Mappings {
     pub fn of(&mut self, pid: i32) -> Vec<CodeMapping> {
         let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let lines = text.lines().filter_map(parsed).take(MAPPINGS_MAX);
-        lines.map(|(mapping, file)| self.with_build_id(pid, mapping, file)).collect()
+        let lines = text.lines().filter_map(parsed).take(ENTRIES_MAX);
+        lines.map(|(mapping, mapped)| self.with_build_id(pid, mapping, mapped)).collect()
     }
 
-    fn with_build_id(&mut self, pid: i32, mapping: CodeMapping, file: &str) -> CodeMapping {
+    fn with_build_id(&mut self, pid: i32, mapping: CodeMapping, mapped: Mapped<'_>) -> CodeMapping {
         if !mapping.path.starts_with('/') {
             return mapping;
         }
         if self.build_ids.len() >= FILES_MAX {
             self.build_ids.clear();
         }
-        // A process in a container has files of its own.
-        let read = || build_id::of_file(&format!("/proc/{pid}/root{}", mapping.path));
-        let build_id = self.build_ids.entry(file.to_owned()).or_insert_with(read).clone();
+        // The link of the mapping leads to the file that runs, even where a new one took its place; it needs a right that a user may
+        // lack. A process in a container has paths of its own.
+        let by_link = || build_id::of_file(&format!("/proc/{pid}/map_files/{}", mapped.range), mapped.inode);
+        let by_path = || build_id::of_file(&format!("/proc/{pid}/root{}", mapping.path), mapped.inode);
+        let read = || by_link().or_else(|| (!mapped.is_deleted).then(by_path).flatten());
+        let build_id = self.build_ids.entry((pid, mapped.file.to_owned())).or_insert_with(read).clone();
         CodeMapping { build_id, ..mapping }
     }
 }
 
-/// An executable mapping of a line like `55d0-55e0 r-xp 00001000 fe:00 1234   /usr/bin/robot`, and the part of the line that names its file.
-fn parsed(line: &str) -> Option<(CodeMapping, &str)> {
+/// The file of a mapping, as its line in /proc describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mapped<'a> {
+    /// Addresses of the mapping, as in the line.
+    range: &'a str,
+    /// Device, inode and path.
+    file: &'a str,
+    inode: u64,
+    /// The path has no file any more, or another one.
+    is_deleted: bool,
+}
+
+/// An executable mapping of a line like `55d0-55e0 r-xp 00001000 fe:00 1234   /usr/bin/robot`, and its file.
+fn parsed(line: &str) -> Option<(CodeMapping, Mapped<'_>)> {
     let (range, rest) = line.split_once(' ')?;
     let (flags, rest) = rest.split_once(' ')?;
     let (offset, file) = rest.split_once(' ')?;
@@ -51,12 +64,13 @@ fn parsed(line: &str) -> Option<(CodeMapping, &str)> {
     let number = |text| u64::from_str_radix(text, 16).ok();
     let (start, end) = range.split_once('-')?;
     let (_, behind_device) = file.split_once(' ')?;
-    let path = behind_device.split_once(' ').map_or("", |(_, path)| path.trim_start());
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path).to_owned();
-    Some((
-        CodeMapping { start: number(start)?, end: number(end)?, offset: number(offset)?, path, build_id: None },
-        file,
-    ))
+    let (inode, path) = behind_device.split_once(' ').unwrap_or((behind_device, ""));
+    let path = path.trim_start();
+    let left = path.strip_suffix(" (deleted)");
+    let mapped = Mapped { range, file, inode: inode.parse().ok()?, is_deleted: left.is_some() };
+    let path = left.unwrap_or(path).to_owned();
+    let (start, end, offset) = (number(start)?, number(end)?, number(offset)?);
+    Some((CodeMapping { start, end, offset, path, build_id: None }, mapped))
 }
 
 #[cfg(test)]
@@ -67,7 +81,8 @@ mod tests {
     #[test]
     fn executable_mappings_have_a_path_or_none() {
         let file = "7f10-7f20 r-xp 00028000 fe:00 1837081                    /usr/lib/my lib.so (deleted)";
-        let (mapping, _) = parsed(file).unwrap();
+        let (mapping, mapped) = parsed(file).unwrap();
+        assert!(mapped.is_deleted && mapped.inode == 1_837_081 && mapped.range == "7f10-7f20", "{mapped:?}");
         assert_eq!((mapping.start, mapping.end, mapping.offset), (0x7f10, 0x7f20, 0x28000));
         assert_eq!(mapping.path, "/usr/lib/my lib.so");
         assert_eq!(parsed("1-2 r-xp 00000000 00:00 0                          [vdso]").unwrap().0.path, "[vdso]");

@@ -8,7 +8,7 @@ mod mappings;
 
 use crate::compact;
 use crate::kernel::stack_ring::{PERIOD_NS, StackRing};
-use archive::stacks::{StackDescription, encode};
+use archive::stacks::{STACKS_BYTES_MAX, StackDescription, encode};
 use mappings::Mappings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,13 +21,16 @@ pub const THREADS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct StackSampling {
     inner: Mutex<Inner>,
+    /// Apart, because reading files may take long.
+    mappings: Mutex<Mappings>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     rings: BTreeMap<i32, Ring>,
-    mappings: Mappings,
     refused: Option<io::Error>,
+    /// After a refusal no further thread is tried.
+    has_refused: bool,
     left_out: BTreeSet<i32>,
 }
 
@@ -42,6 +45,9 @@ impl StackSampling {
     pub fn add(&self, threads: impl Iterator<Item = (i32, i32)>) {
         let mut inner = self.lock();
         for (tid, pid) in threads {
+            if inner.has_refused {
+                return;
+            }
             if inner.rings.contains_key(&tid) {
                 continue;
             }
@@ -53,10 +59,7 @@ impl StackSampling {
                 Ok(ring) => _ = inner.rings.insert(tid, Ring { pid, ring }),
                 // It has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                Err(error) => {
-                    inner.refused = inner.refused.take().or(Some(error));
-                    return;
-                }
+                Err(error) => (inner.refused, inner.has_refused) = (Some(error), true),
             }
         }
     }
@@ -84,20 +87,27 @@ impl StackSampling {
     /// # Errors
     /// If the kernel does not stop writing them.
     pub fn copy(&self, tid: i32) -> io::Result<Option<Vec<u8>>> {
-        let mut inner = self.lock();
-        let Inner { rings, mappings, .. } = &mut *inner;
-        let Some(Ring { pid, ring }) = rings.get(&tid) else { return Ok(None) };
-        let records = ring.copy()?;
-        let mappings = mappings.of(*pid);
-        let description = StackDescription {
-            pid: *pid,
+        let (pid, records) = match self.lock().rings.get(&tid) {
+            Some(Ring { pid, ring }) => (*pid, ring.copy()?),
+            None => return Ok(None),
+        };
+        let mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner).of(pid);
+        let mut description = StackDescription {
+            pid,
             tid,
             machine: std::env::consts::ARCH.into(),
             period_ns: PERIOD_NS,
-            generated: generated::of(*pid, &mappings, &records),
+            generated: generated::of(pid, &mappings, &records),
             mappings,
         };
-        Ok(Some(encode(&description, &records)))
+        let file = encode(&description, &records);
+        if file.len() as u64 <= STACKS_BYTES_MAX {
+            return Ok(Some(file));
+        }
+        // Names of any length take the room.
+        description.generated.clear();
+        let file = encode(&description, &records);
+        Ok((file.len() as u64 <= STACKS_BYTES_MAX).then_some(file))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
