@@ -54,6 +54,7 @@ fuzz_target!(|case: Case| {
         recorder: case.foreign.map_or(Recorder::Own, |(resolution, spread)| {
             Recorder::Foreign(Precision { resolution_ns: i64::from(resolution), clock_spread_ns: i64::from(spread) })
         }),
+        stacks: None,
         controls: &[],
     };
     within_budget(trace.len(), || {
