@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-/// Samples of one file of stacks; the oldest of more are left out. A ring of the kernel has some hundred.
+/// Samples of one file of stacks; the oldest of more are left out. A ring of the kernel has a few hundred.
 const SAMPLES_MAX: usize = 4096;
 /// Files of one process.
 const PROCESS_FILES_MAX: usize = 512;
