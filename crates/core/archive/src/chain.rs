@@ -18,7 +18,7 @@ pub struct ChainAccount {
     pub unlinked: usize,
     /// In the order of the chain.
     pub stages: Vec<StageTimes>,
-    /// Of each instance that missed the deadline, or of the worst one where there is no deadline.
+    /// Of each instance that missed the deadline, or of the worst one without a deadline.
     pub findings: Vec<ChainFinding>,
     pub limits: Vec<ChainLimit>,
 }

@@ -107,7 +107,7 @@ impl<'r> Findings<'r> {
         Self { instances, stages, causes }
     }
 
-    /// One of each instance that missed its deadline; of the worst instance if there is no deadline.
+    /// One of each instance that missed its deadline; of the worst instance without a deadline.
     pub fn late(&self, deadline_ns: Option<i64>) -> Vec<ChainFinding> {
         let latency_ns = |(_, instance): &&(&Recorded, ChainInstance)| instance.latency_ns();
         let late: Vec<&(&Recorded, ChainInstance)> = match deadline_ns {

@@ -61,7 +61,7 @@ pub struct Extrapolation {
     pub horizon_hours: f64,
     pub gate: Gate,
     pub estimate: Option<Estimate>,
-    /// Why there is no estimate.
+    /// The reason that an estimate is missing.
     pub refusal: Option<Remark>,
     /// The result as a sentence.
     pub sentence: String,

@@ -37,7 +37,7 @@ pub struct FigureCost {
     #[serde(with = "crate::figure_name::without_prefix")]
     pub figure: FigureName,
     pub unit: Unit,
-    /// Geometric means over the rounds; arithmetic ones if there is no ratio.
+    /// Geometric means over the rounds; arithmetic means without a ratio.
     pub off: f64,
     pub traced: f64,
     /// Traced minus off, in `unit`; if there is an interval, it is that of the ratio, applied to `off`.

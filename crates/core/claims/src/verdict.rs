@@ -75,7 +75,7 @@ pub struct CpuJudgement {
     pub latest_ns: Option<i64>,
     /// Hours still needed for PASS without another bad event; `None` if no time suffices or none is needed.
     pub hours_needed: Option<f64>,
-    /// Why there is no verdict, or what limits it.
+    /// The reason that a verdict is missing, or its limitation.
     pub because: Option<Remark>,
 }
 

@@ -13,7 +13,7 @@ const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const CONTEXT_MIN: u64 = -4095_i64 as u64;
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
-/// The registers are those of a 64-bit program.
+/// A 64-bit program had these registers.
 const ABI_64: u64 = 2;
 
 /// A sample as the kernel took it.

@@ -13,7 +13,7 @@ pub const FRAMES_MAX: usize = 256;
 /// The unwound stack of one sample.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unwound {
-    /// Innermost first. Those of callers are inside of their call.
+    /// Innermost first. The address of a caller is inside of its call.
     pub addresses: Vec<u64>,
     /// The outermost one is the beginning of the thread.
     pub is_complete: bool,

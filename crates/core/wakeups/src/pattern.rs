@@ -24,7 +24,7 @@ impl Pattern {
         Ok(Self(text.as_bytes().to_vec()))
     }
 
-    /// A pattern for names of any length, such as those of interrupts. An empty one matches the empty name.
+    /// A pattern for names of any length, such as names of interrupts. An empty one matches the empty name.
     pub fn of_any_length(text: &str) -> Self {
         Self(text.as_bytes().to_vec())
     }

@@ -1,7 +1,7 @@
 //! Words about chains of threads: the verdict, the stage that was late and its cause, the ledger, and proposed chains.
 
 use crate::figures::{count, counted, latency};
-use crate::holders::{holder, interrupt, priority, task};
+use crate::holders::{holder, priority, task, wake_source};
 use archive::chain::{
     Activity, ChainAccount, ChainCause, ChainFinding, ChainInstance, ChainLimit, ChainShare, ProposedChain,
     ProposedStimulus, Segment, StageTimes,
@@ -104,13 +104,7 @@ fn did(progress: &AwaitedProgress, holder_priority: Option<KernelPriority>) -> S
 }
 
 fn source(what: &WakeSource) -> String {
-    match what {
-        WakeSource::Device(irq) => format!("a device ({})", interrupt(irq)),
-        WakeSource::BlockDevice => "a block device".into(),
-        WakeSource::Network => "the network".into(),
-        WakeSource::Timer => "a timer".into(),
-        WakeSource::Unknown => "an unknown event".into(),
-    }
+    wake_source(what).unwrap_or_else(|| "an unknown event".into())
 }
 
 /// The sums of a ledger that are not zero, the largest first: `runnable 3.10 ms, running 1.20 ms`.

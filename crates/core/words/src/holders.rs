@@ -1,6 +1,6 @@
 //! Names of threads, interrupts and whatever else can have a CPU.
 
-use archive::culprit::{Holder, Holders, KernelName, KernelPriority, Preferred, TaskName};
+use archive::culprit::{Holder, Holders, KernelName, KernelPriority, Preferred, TaskName, WakeSource};
 use archive::owner::Standstill;
 use archive::trace_event::{Interrupt, softirq};
 
@@ -83,6 +83,17 @@ pub fn priority(priority: Option<KernelPriority>) -> String {
         Some(priority) => format!("kernel priority {priority}"),
         None => "an unknown priority".into(),
     }
+}
+
+/// The origin of a wake-up; `None` if the recording does not show it.
+pub fn wake_source(what: &WakeSource) -> Option<String> {
+    Some(match what {
+        WakeSource::Device(irq) => format!("a device ({})", interrupt(irq)),
+        WakeSource::BlockDevice => "a block device".into(),
+        WakeSource::Network => "the network".into(),
+        WakeSource::Timer => "a timer".into(),
+        WakeSource::Unknown => return None,
+    })
 }
 
 /// The holder of the CPU, with the reason that it did not run its own code.

@@ -118,7 +118,7 @@ fn is_cause(finding: &ChainFinding, pipeline: &Pipeline, planted: &Planted) -> b
     }
 }
 
-/// Prerequisites are those of [`Recorder`] and of real-time priorities.
+/// Needs what [`Recorder`] and real-time priorities need.
 macro_rules! pipelines {
     ($($name:ident $kind:ident;)*) => {
         $(#[test]

@@ -1,7 +1,7 @@
 //! Words about waiting: the thread waited during its work.
 
 use super::{Advice, FindingWords};
-use crate::holders::{holder, interrupt, task};
+use crate::holders::{holder, task, wake_source};
 use crate::trace_event::file_system_on;
 use crate::voice::Share;
 use archive::culprit::{AwaitedProgress, TaskName, WaitEnd, Waited, WakeSource, WrittenFile};
@@ -72,11 +72,5 @@ fn kept_waiting(awaited: &TaskName, threads: u8, progress: &AwaitedProgress) -> 
 }
 
 fn source(what: &WakeSource) -> String {
-    match what {
-        WakeSource::Device(irq) => format!("a device ({})", interrupt(irq)),
-        WakeSource::BlockDevice => "a block device".into(),
-        WakeSource::Network => "the network".into(),
-        WakeSource::Timer => "a timer".into(),
-        WakeSource::Unknown => "a device, a timer or a message".into(),
-    }
+    wake_source(what).unwrap_or_else(|| "a device, a timer or a message".into())
 }

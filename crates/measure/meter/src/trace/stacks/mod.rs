@@ -127,7 +127,7 @@ mod tests {
         let (tid, pid) = (scheduling::thread_id(), std::process::id() as i32);
         let sampling = StackSampling::default();
         sampling.add([(tid, pid), (i32::MAX, i32::MAX)].into_iter());
-        assert!(sampling.take_refusal().is_none(), "a thread that has ended is no reason");
+        assert!(sampling.take_refusal().is_none(), "a thread that has ended refuses nothing");
         let file = sampling.copy(tid).unwrap().unwrap();
         let (description, _) = decode(&file).unwrap();
         let this = std::env::current_exe().unwrap();
