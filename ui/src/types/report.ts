@@ -132,7 +132,7 @@ export type CodeName = { "function": { name: string,
 /**
  * The executable or library.
  */
-file: string, } } | { "unnamed": { file: string, } } | { "generated": { name: string, } } | "kernel" | "unknown";
+file: string, } } | { "unnamed": { file: string, } } | { "generated": { name: string, } } | "kernel" | { "kernel_function": { name: string, } } | "unknown";
 
 /**
  * Samples with the same stack.
@@ -163,6 +163,23 @@ ns: number,
  * In as many ordinary runs before it; `None` if too few were sampled.
  */
 usual_ns?: number | null, };
+
+/**
+ * A place of the program in which the thread slept.
+ */
+export type CodeWait = { 
+/**
+ * Innermost first, functions of the kernel included; the outermost of many are left out.
+ */
+frames: Array<CodeName>, 
+/**
+ * Number of sleeps with this stack.
+ */
+count: number, 
+/**
+ * From giving up the CPU until it got the CPU again.
+ */
+ns: number, };
 
 /**
  * How sure a finding is.
@@ -356,7 +373,7 @@ executed_ns: number,
 /**
  * Time from its end to the next.
  */
-deferred_ns: number, } } | { "inferred": { thread: TaskName, start_ns: number, end_ns: number, from: InferredFrom, } } | { "function": FunctionTime } | { "slow_code": SlowCode } | { "masked": { masking: Masking, ns: number, 
+deferred_ns: number, } } | { "inferred": { thread: TaskName, start_ns: number, end_ns: number, from: InferredFrom, } } | { "function": FunctionTime } | { "slow_code": SlowCode } | { "longest_wait": CodeWait } | { "masked": { masking: Masking, ns: number, 
 /**
  * From and to the records that show the opposite.
  */
@@ -1167,6 +1184,10 @@ export type OwnCode = {
  * Time of the thread on the CPU, from the beginning of the late cycle until it was over. The functions share it.
  */
 ran_ns: number, samples: SampleCounts, 
+/**
+ * Where it slept in the late cycle, longest first; the shortest of many are left out.
+ */
+waits?: Array<CodeWait>, 
 /**
  * Time in each function without the functions that it called, largest first; the smallest are left out.
  */

@@ -103,9 +103,12 @@ impl Account {
                 ExplanationSource::StoredOrTraces => self.run.explanations(),
                 ExplanationSource::Stored => Some(self.run.explanations().unwrap_or_default()),
             };
-            let files = || match self.source {
-                ExplanationSource::Traces => StoredFiles::default(),
-                ExplanationSource::StoredOrTraces | ExplanationSource::Stored => StoredFiles::none(),
+            let files = || {
+                let files = match self.source {
+                    ExplanationSource::Traces => StoredFiles::default(),
+                    ExplanationSource::StoredOrTraces | ExplanationSource::Stored => StoredFiles::none(),
+                };
+                files.and_of_archive(&self.run.directory)
             };
             stored.unwrap_or_else(|| self.circumstances().explain_all(&self.run, files(), progress))
         })

@@ -35,7 +35,7 @@ pub fn explain_arrived(run: &Run, trace: Vec<u8>) -> Option<Explanation> {
 pub fn explain_one(run: &Run, number: u32) -> Option<Explanation> {
     let spike = run.spikes.iter().find(|spike| spike.number == number)?;
     let trace = SpikeTrace::open(run, number).ok()?;
-    let stacks = named_stacks(run, spike, &mut Naming::new(StoredFiles::default()));
+    let stacks = named_stacks(run, spike, &mut Naming::new(StoredFiles::default().and_of_archive(&run.directory)));
     Some(explain_spike(&Circumstances::of(run).input(run, spike, trace.source(), (stacks.as_ref(), &[]))))
 }
 

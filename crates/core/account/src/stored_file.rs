@@ -1,11 +1,12 @@
 //! The contents of files that an archive names, which may come from elsewhere: a file may be a pipe, a device, or one that the kernel makes
 //! up while it is read.
 
+use archive::programs::read_program;
 use rustix::fs::{OFlags, fstatfs};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger files are not read. Large programs with debug information have several 100 MB.
 pub const FILE_BYTES_MAX: u64 = 512 << 20;
@@ -19,18 +20,25 @@ const KERNEL_FILE_SYSTEMS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x7472_6163, 0x6462_
 #[derive(Debug)]
 pub struct StoredFiles {
     bytes_left: u64,
+    /// The archive whose programs come first.
+    archive: Option<PathBuf>,
 }
 
 impl Default for StoredFiles {
     fn default() -> Self {
-        Self { bytes_left: FILES_BYTES_MAX }
+        Self { bytes_left: FILES_BYTES_MAX, archive: None }
     }
 }
 
 impl StoredFiles {
     /// Reads nothing: for archives from elsewhere, which may name any file of this machine.
     pub fn none() -> Self {
-        Self { bytes_left: 0 }
+        Self { bytes_left: 0, archive: None }
+    }
+
+    /// Also reads the programs that an archive has itself.
+    pub fn and_of_archive(self, directory: &Path) -> Self {
+        Self { archive: Some(directory.to_owned()), ..self }
     }
 
     /// The bytes of a regular file that is stored somewhere.
@@ -55,6 +63,10 @@ impl StoredFiles {
 impl stacks::Files for StoredFiles {
     fn read(&mut self, path: &str) -> Option<Vec<u8>> {
         StoredFiles::read(self, Path::new(path))
+    }
+
+    fn of_build(&mut self, build_id: &str) -> Option<Vec<u8>> {
+        read_program(self.archive.as_ref()?, build_id)
     }
 }
 
@@ -96,7 +108,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         fs::write(&path, [7; 100]).unwrap();
-        let mut files = StoredFiles { bytes_left: 150 };
+        let mut files = StoredFiles { bytes_left: 150, archive: None };
         assert_eq!((files.read(&path).map(|bytes| bytes.len()), files.read(&path)), (Some(100), None));
         assert_eq!(StoredFiles::none().read(&path), None, "of an archive from elsewhere");
     }

@@ -2,7 +2,7 @@
 
 use crate::culprit::{KernelName, TaskName};
 use crate::functions::ChainSource;
-use crate::own_code::SlowCode;
+use crate::own_code::{CodeWait, SlowCode};
 use crate::trace_event::TraceEvent;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,8 @@ pub enum Evidence {
     Function(FunctionTime),
     /// The program's own function in which a late cycle spent the time that it took longer.
     SlowCode(SlowCode),
+    /// The place of the program in which a late cycle slept longest.
+    LongestWait(CodeWait),
     /// Interrupts or preemption were disabled in every record of a stretch.
     Masked {
         masking: Masking,

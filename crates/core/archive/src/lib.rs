@@ -53,6 +53,7 @@ pub mod packed;
 pub mod planned;
 pub mod policy;
 pub mod problem;
+pub mod programs;
 pub mod reader;
 pub mod recorded;
 pub mod recorded_pages;

@@ -21,9 +21,19 @@ pub enum CodeName {
     Generated {
         name: String,
     },
+    /// Code of the kernel without a name.
     Kernel,
+    KernelFunction {
+        name: String,
+    },
     /// No mapping and no list has the address.
     Unknown,
+}
+
+impl CodeName {
+    pub fn is_kernel(&self) -> bool {
+        matches!(self, Self::Kernel | Self::KernelFunction { .. })
+    }
 }
 
 /// Time in a piece of code, from samples of the stack.
@@ -61,7 +71,7 @@ pub struct SlowCode {
 }
 
 /// How many samples of the stack the times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleCounts {
@@ -78,6 +88,19 @@ pub struct SampleCounts {
     pub begin_late: bool,
 }
 
+/// A place of the program in which the thread slept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CodeWait {
+    /// Innermost first, functions of the kernel included; the outermost of many are left out.
+    pub frames: Vec<CodeName>,
+    /// Number of sleeps with this stack.
+    pub count: u32,
+    /// From giving up the CPU until it got the CPU again.
+    pub ns: i64,
+}
+
 /// The functions of a late cycle of a watched thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -86,6 +109,9 @@ pub struct OwnCode {
     /// Time of the thread on the CPU, from the beginning of the late cycle until it was over. The functions share it.
     pub ran_ns: i64,
     pub samples: SampleCounts,
+    /// Where it slept in the late cycle, longest first; the shortest of many are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<CodeWait>,
     /// Time in each function without the functions that it called, largest first; the smallest are left out.
     pub functions: Vec<CodeTime>,
     /// Absent if the cycle took no longer than ordinary ones.

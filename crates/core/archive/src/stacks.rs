@@ -1,6 +1,7 @@
 //! Stacks of a watched thread around a spike: the file in which the meter sends them, and the stacks with names of functions.
 //!
-//! The file is `STACKS_MAGIC`, the length of the description as `u32`, the description as JSON, and the kernel's perf records.
+//! The file is `STACKS_MAGIC`, the length of the description as `u32`, the description as JSON, and the kernel's perf records: samples and
+//! switches of the thread, and behind them one record for each time that it gave up the CPU.
 
 use crate::own_code::CodeName;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,19 @@ pub struct StackDescription {
     pub mappings: Vec<CodeMapping>,
     /// Code that the program generated at run time, of those stretches that occur in the records.
     pub generated: Vec<GeneratedCode>,
+    /// The kernel's functions that occur in the records, by address; empty if it hides them.
+    pub kernel: Vec<KernelFunction>,
+    /// Bytes of the records up to the first one of a switch with its stack; `None` if there are none of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled_bytes: Option<u64>,
+}
+
+/// A function of the kernel, from /proc/kallsyms.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelFunction {
+    pub start: u64,
+    pub name: String,
 }
 
 /// An executable part of the memory of a process.
@@ -42,6 +56,8 @@ pub struct CodeMapping {
     /// Hexadecimal; `None` if the file has none or could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
+    /// Size of the file; 0 if it is not known.
+    pub file_bytes: u64,
 }
 
 /// A stretch of generated code, as its program lists it in `/tmp/perf-PID.map`.
@@ -66,7 +82,8 @@ pub fn decode(file: &[u8]) -> Option<(StackDescription, &[u8])> {
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let (text, records) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let description: StackDescription = serde_json::from_slice(text).ok()?;
-    let fits = description.mappings.len() <= ENTRIES_MAX && description.generated.len() <= ENTRIES_MAX;
+    let counts = [description.mappings.len(), description.generated.len(), description.kernel.len()];
+    let fits = counts.into_iter().all(|count| count <= ENTRIES_MAX);
     fits.then_some((description, records))
 }
 
@@ -80,9 +97,11 @@ pub struct NamedStacks {
     pub samples: Vec<StackSample>,
     /// In order of time.
     pub switches: Vec<ThreadSwitch>,
+    /// The stacks with which the thread gave up the CPU, in order of time.
+    pub departures: Vec<StackSample>,
 }
 
-/// One sample of a running thread.
+/// One sample of a thread.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StackSample {
     pub ts_ns: i64,

@@ -38,24 +38,17 @@ impl<F: Files> Naming<F> {
         let (description, records) = decode(file)?;
         let mut unwinding = Unwinding::of(&description.machine);
         let process = self.process(&description, &mut unwinding);
-        let records = perf_records::read(records, unwinding.registers());
+        let sampled = description.sampled_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(records.len());
+        let (records, departures) = records.split_at_checked(sampled).unwrap_or((records, &[]));
+        let [records, departures] = [records, departures].map(|bytes| perf_records::read(bytes, unwinding.registers()));
         let mut names = Names::default();
-        let named = |sample: &PerfSample| {
-            let unwound = stack_of(sample, &mut unwinding, &process);
-            let kernel = sample.in_kernel.then(|| names.number(CodeName::Kernel));
-            let user = unwound.addresses.iter().flat_map(|address| names.of_address(*address, &process));
-            let user: Vec<u32> = user.take(FRAMES_MAX).collect();
-            let frames: Vec<u32> = kernel.into_iter().chain(user).collect();
-            (!frames.is_empty()).then_some(StackSample {
-                ts_ns: sample.ts_ns,
-                frames,
-                is_complete: unwound.is_complete,
-            })
+        let mut named = |samples: &[PerfSample]| -> Vec<StackSample> {
+            let newest = samples.len().saturating_sub(SAMPLES_MAX);
+            samples[newest..].iter().filter_map(|sample| names.of_sample(sample, &mut unwinding, &process)).collect()
         };
-        let newest = records.samples.len().saturating_sub(SAMPLES_MAX);
-        let samples = records.samples[newest..].iter().filter_map(named).collect();
+        let (samples, departures) = (named(&records.samples), named(&departures.samples));
         let period_ns = i64::try_from(description.period_ns).unwrap_or(i64::MAX);
-        Some(NamedStacks { period_ns, samples, names: names.all, switches: records.switches })
+        Some(NamedStacks { period_ns, samples, names: names.all, switches: records.switches, departures })
     }
 
     fn process<'a>(&mut self, description: &'a StackDescription, unwinding: &mut Unwinding) -> Process<'a> {
@@ -123,8 +116,12 @@ impl<'a> Process<'a> {
 
 /// A file that is still the one that ran.
 fn read_file(path: &str, build_id: &str, files: &mut dyn Files, bytes_left: &Cell<u64>) -> Option<CodeFile> {
-    let bytes = files.read(path)?;
-    let identity = Identity::of(&bytes).filter(|identity| identity.build_id.as_deref() == Some(build_id))?;
+    let identified = |bytes: Vec<u8>| {
+        let identity = Identity::of(&bytes).filter(|identity| identity.build_id.as_deref() == Some(build_id))?;
+        Some((bytes, identity))
+    };
+    let (bytes, identity) =
+        files.of_build(build_id).and_then(identified).or_else(|| files.read(path).and_then(identified))?;
     let debug = debug_file::read(path, &identity, files);
     CodeFile::parse(&bytes, debug.as_deref(), bytes_left)
 }
@@ -147,11 +144,41 @@ impl Names {
         })
     }
 
+    fn of_sample(&mut self, sample: &PerfSample, unwinding: &mut Unwinding, process: &Process) -> Option<StackSample> {
+        let unwound = stack_of(sample, unwinding, process);
+        let mut frames: Vec<u32> = self.of_kernel(sample, process.description);
+        for address in &unwound.addresses {
+            frames.extend(self.of_address(*address, process));
+        }
+        let is_complete = unwound.is_complete && frames.len() <= FRAMES_MAX;
+        frames.truncate(FRAMES_MAX);
+        (!frames.is_empty()).then_some(StackSample { ts_ns: sample.ts_ns, frames, is_complete })
+    }
+
+    /// The kernel's part of a stack: its functions if all have names, otherwise one frame.
+    fn of_kernel(&mut self, sample: &PerfSample, description: &StackDescription) -> Vec<u32> {
+        if !sample.in_kernel {
+            return Vec::new();
+        }
+        let kernel = &description.kernel;
+        let function = |(at, address): (usize, &u64)| {
+            // A return address is behind its call.
+            let address = if at == 0 { *address } else { address.wrapping_sub(1) };
+            let after = kernel.partition_point(|function| function.start <= address);
+            after.checked_sub(1).map(|last| CodeName::KernelFunction { name: kernel[last].name.clone() })
+        };
+        let names: Option<Vec<CodeName>> = sample.kernel.iter().take(FRAMES_MAX).enumerate().map(function).collect();
+        let names = names.filter(|names| !names.is_empty()).unwrap_or_else(|| vec![CodeName::Kernel]);
+        names.into_iter().map(|name| self.number(name)).collect()
+    }
+
     fn of_address(&mut self, address: u64, process: &Process) -> Vec<u32> {
         if let Some(known) = self.addresses.get(&address) {
             return known.clone();
         }
-        let numbers: Vec<u32> = names_at(address, process).into_iter().map(|name| self.number(name)).collect();
+        let mut numbers: Vec<u32> = names_at(address, process).into_iter().map(|name| self.number(name)).collect();
+        // An alias that the compiler inlined into the function.
+        numbers.dedup();
         self.addresses.insert(address, numbers.clone());
         numbers
     }
@@ -227,7 +254,7 @@ mod tests {
         fn any_file_and_any_executable_become_stacks(
             bytes: Vec<u8>, program: Vec<u8>, start: u64, length: u64, offset: u64, ip: u64,
         ) {
-            let mapping = CodeMapping { start, end: start.saturating_add(length), offset, path: "/a".into(), build_id: None };
+            let mapping = CodeMapping { start, end: start.saturating_add(length), offset, path: "/a".into(), ..CodeMapping::default() };
             let machine = "x86_64".into();
             let description = StackDescription { machine, mappings: vec![mapping], ..StackDescription::default() };
             let records = [sample(1, ip, &[1, 2, 3]), bytes.clone()].concat();

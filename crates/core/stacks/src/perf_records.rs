@@ -22,7 +22,9 @@ pub struct PerfSample<'a> {
     pub ts_ns: i64,
     /// The thread was in the kernel.
     pub in_kernel: bool,
-    /// Addresses by frame pointers, innermost first, without the kernel.
+    /// Addresses in the kernel, innermost first; none if the kernel hides them.
+    pub kernel: Vec<u64>,
+    /// Addresses of the program by frame pointers, innermost first.
     pub chain: Vec<u64>,
     /// In the order of their numbers; none of a 32-bit program.
     pub registers: Vec<u64>,
@@ -105,19 +107,18 @@ fn sample(mut fields: Fields<'_>, registers: usize) -> Option<PerfSample<'_>> {
     let ts_ns = fields.instant()?;
     let count = usize::try_from(fields.word()?).ok()?;
     let all = fields.words(count)?;
-    let (mut chain, mut in_kernel, mut is_user) = (Vec::new(), false, false);
+    let (mut chain, mut kernel, mut in_kernel, mut context) = (Vec::new(), Vec::new(), false, 0);
     for address in all {
         match address {
-            CONTEXT_USER => is_user = true,
-            CONTEXT_KERNEL => (is_user, in_kernel) = (false, true),
-            CONTEXT_MIN.. => is_user = false,
-            _ if is_user => chain.push(address),
+            CONTEXT_MIN.. => (context, in_kernel) = (address, in_kernel || address == CONTEXT_KERNEL),
+            _ if context == CONTEXT_USER => chain.push(address),
+            _ if context == CONTEXT_KERNEL => kernel.push(address),
             _ => {}
         }
     }
     if registers == 0 {
         // The meter knows no registers of this processor, and asks for neither them nor a copy of the stack.
-        return Some(PerfSample { ts_ns, in_kernel, chain, registers: Vec::new(), stack: &[] });
+        return Some(PerfSample { ts_ns, in_kernel, kernel, chain, registers: Vec::new(), stack: &[] });
     }
     let abi = fields.word()?;
     let saved = if abi == 0 { Vec::new() } else { fields.words(registers)? };
@@ -126,7 +127,8 @@ fn sample(mut fields: Fields<'_>, registers: usize) -> Option<PerfSample<'_>> {
     // How much of the copy the kernel could read follows it.
     let copied = if bytes == 0 { 0 } else { usize::try_from(fields.word()?).ok()? };
     let stack = copy.get(..copied)?;
-    Some(PerfSample { ts_ns, in_kernel, chain, registers: if abi == ABI_64 { saved } else { Vec::new() }, stack })
+    let registers = if abi == ABI_64 { saved } else { Vec::new() };
+    Some(PerfSample { ts_ns, in_kernel, kernel, chain, registers, stack })
 }
 
 fn switch(misc: u16, mut fields: Fields<'_>) -> Option<ThreadSwitch> {
@@ -163,6 +165,7 @@ mod tests {
         let records = read(&bytes, 3);
         let sample = &records.samples[1];
         assert_eq!((sample.ts_ns, sample.in_kernel, &sample.chain[..]), (20, true, &[0x40_1000, 0x40_2000][..]));
+        assert_eq!(sample.kernel, [0xffff_ffff_8100_0000]);
         assert_eq!((&sample.registers[..], sample.stack), (&[1, 2, 3][..], &0xaa_u64.to_le_bytes()[..]));
         let kinds: Vec<_> = records.switches.iter().map(|switch| (switch.ts_ns, switch.kind)).collect();
         assert_eq!(kinds, [(15, SwitchKind::In), (25, SwitchKind::Preempted), (30, SwitchKind::Slept)]);
@@ -183,7 +186,8 @@ mod tests {
     fn a_sample_of_a_thread_without_user_space_has_no_stack() {
         let words = [7, 20, 2, CONTEXT_KERNEL, 0xffff_ffff_8100_0000, 0, 0];
         let bytes = record(RECORD_SAMPLE, 0, &words);
-        let expected = PerfSample { ts_ns: 20, in_kernel: true, ..PerfSample::default() };
+        let kernel = vec![0xffff_ffff_8100_0000];
+        let expected = PerfSample { ts_ns: 20, in_kernel: true, kernel, ..PerfSample::default() };
         assert_eq!(read(&bytes, 3).samples, [expected]);
     }
 

@@ -78,6 +78,7 @@ pub fn fill_in(finding: &mut Finding, latency_ns: i64, voice: Voice) {
         match evidence {
             Evidence::Function(spent) => sentence.push_str(&evidence::where_spent(spent, innocent)),
             Evidence::SlowCode(slow) => sentence.push_str(&format!("; {}", own_code::sentence(slow))),
+            Evidence::LongestWait(wait) => sentence.push_str(&format!("; {}", own_code::longest_wait(wait))),
             _ => {}
         }
     }

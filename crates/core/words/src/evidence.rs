@@ -41,6 +41,7 @@ pub fn line(evidence: &Evidence, voice: Voice) -> String {
             format!("functions, {source}: {}{time}", chain.join(" < "))
         }
         Evidence::SlowCode(slow) => own_code::samples(&slow.samples),
+        Evidence::LongestWait(wait) => own_code::wait_stack(wait),
         Evidence::Masked { masking, ns, ns_max, first, last } => {
             let what = match masking {
                 Masking::Interrupts => "interrupts were",

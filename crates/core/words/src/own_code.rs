@@ -1,7 +1,7 @@
 //! The program's own functions in words.
 
 use crate::figures::{counted, latency};
-use archive::own_code::{CodeName, CodeTime, SampleCounts, SlowCode};
+use archive::own_code::{CodeName, CodeTime, CodeWait, SampleCounts, SlowCode};
 
 /// A piece of code, for a sentence and for a table.
 pub fn code(name: &CodeName) -> String {
@@ -12,6 +12,7 @@ pub fn code(name: &CodeName) -> String {
         CodeName::Unnamed { file } if file.is_empty() => "code without a symbol".into(),
         CodeName::Unnamed { file } => format!("code without a symbol in {}", base_name(file)),
         CodeName::Kernel => "the kernel".into(),
+        CodeName::KernelFunction { name } => format!("{name} [kernel]"),
         CodeName::Unknown => "code of unknown origin".into(),
     }
 }
@@ -28,6 +29,45 @@ pub fn sentence(slow: &SlowCode) -> String {
         .as_ref()
         .map_or_else(String::new, |inner| format!(": {} of it in {}", latency(inner.ns), code(&inner.code)));
     format!("{} {}{usually}{inside}", code(outer), latency(*ns))
+}
+
+/// Functions of the program in a sentence about a sleep.
+const CALLERS_SAID: usize = 3;
+
+/// `it slept 3.10 ms in pthread_mutex_lock < update_map < cycle`
+pub fn longest_wait(wait: &CodeWait) -> String {
+    format!("it slept {} in {}", latency(wait.ns), callers(wait))
+}
+
+/// The functions of the program that led to a sleep, innermost first. Of the library in which it slept the one that the program called:
+/// `pthread_mutex_lock < update_map < cycle`.
+pub fn callers(wait: &CodeWait) -> String {
+    let own: Vec<&CodeName> = wait.frames.iter().filter(|frame| !frame.is_kernel()).collect();
+    let inside = own.iter().take_while(|frame| file(frame).is_some() && file(frame) == file(own[0])).count();
+    let is_library = inside > 0 && inside < own.len();
+    let entry = is_library.then(|| entry(&code(own[inside - 1])));
+    let program = own[if is_library { inside } else { 0 }..].iter().map(|frame| code(frame));
+    let names: Vec<String> = entry.into_iter().chain(program).take(CALLERS_SAID).collect();
+    if names.is_empty() { "the kernel".into() } else { names.join(" < ") }
+}
+
+fn file(name: &CodeName) -> Option<&str> {
+    match name {
+        CodeName::Function { file, .. } | CodeName::Unnamed { file } => Some(file),
+        _ => None,
+    }
+}
+
+/// The name by which programs call a function of the C library: `___pthread_mutex_lock`, `__GI___libc_read`.
+fn entry(name: &str) -> String {
+    let known = name.trim_start_matches("__GI_").trim_start_matches('_');
+    known.strip_prefix("libc_").unwrap_or(known).to_owned()
+}
+
+/// The whole stack of a sleep: `stack of the sleep: futex_wait [kernel] < pthread_mutex_lock < ...`
+pub fn wait_stack(wait: &CodeWait) -> String {
+    let frames: Vec<String> = wait.frames.iter().map(code).collect();
+    format!("stack of the sleep: {}", frames.join(" < "))
 }
 
 /// The number of samples behind the figures.
@@ -70,6 +110,34 @@ mod tests {
             super::samples(&samples),
             "stack: 13 samples of the late cycle, one per 250.0 µs of CPU time; before it 40 samples in 1 run"
         );
+    }
+
+    #[test]
+    fn a_sleep_is_said_with_the_functions_of_the_program() {
+        let function = |file: &str, name: &str| CodeName::Function { name: name.into(), file: file.into() };
+        let kernel = |name: &str| CodeName::KernelFunction { name: name.into() };
+        let frames = vec![
+            kernel("schedule"),
+            kernel("futex_wait"),
+            function("libc.so.6", "__GI___lll_lock_wait"),
+            function("libc.so.6", "___pthread_mutex_lock"),
+            function("robot", "update_map"),
+            function("robot", "cycle"),
+            function("robot", "main"),
+        ];
+        let wait = CodeWait { frames, count: 1, ns: 3_100_000 };
+        assert_eq!(longest_wait(&wait), "it slept 3.10 ms in pthread_mutex_lock < update_map < cycle");
+        assert_eq!(
+            wait_stack(&wait),
+            "stack of the sleep: schedule [kernel] < futex_wait [kernel] < __GI___lll_lock_wait < ___pthread_mutex_lock < \
+             update_map < cycle < main"
+        );
+        let read = vec![function("libc.so.6", "__GI___libc_read"), function("robot", "read_sensor")];
+        assert_eq!(callers(&CodeWait { frames: read, ..wait.clone() }), "read < read_sensor");
+        let linked = vec![function("robot", "futex_wait"), function("robot", "update_map")];
+        assert_eq!(callers(&CodeWait { frames: linked, ..wait.clone() }), "futex_wait < update_map");
+        let hidden = CodeWait { frames: vec![CodeName::Kernel], ..wait };
+        assert_eq!(longest_wait(&hidden), "it slept 3.10 ms in the kernel");
     }
 
     #[test]

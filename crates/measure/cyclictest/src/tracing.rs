@@ -165,7 +165,7 @@ impl Tracing {
                         let trace = self.capturing.trace_dat(&parts);
                         self.write(&spike, &trace);
                     }
-                    self.capturing.done_with(&parts, None);
+                    self.capturing.done_with(&parts, 0);
                 }
                 Captured::Spike { spike, .. } => {
                     let why = spike.snapshot_missing.unwrap_or_default();

@@ -609,7 +609,7 @@ pub enum MeterProblem {
     #[problem(
         code = "meter.stacks-not-sampled",
         meaning = "The kernel refused to sample the stacks that --stacks asks for.",
-        fix = "as root: sysctl kernel.perf_event_paranoid=1 kernel.perf_event_mlock_kb=66000, or give the meter CAP_PERFMON and CAP_IPC_LOCK; the kernel \
+        fix = "as root: sysctl kernel.perf_event_paranoid=1 kernel.perf_event_mlock_kb=83000, or give the meter CAP_PERFMON and CAP_IPC_LOCK; the kernel \
                needs CONFIG_PERF_EVENTS"
     )]
     StacksNotSampled(io::Error),

@@ -183,3 +183,31 @@ fn a_program_that_is_not_on_the_board_is_refused_with_what_lists_them() {
         assert!(refused.code == Some(2) && refused.stderr.contains(said), "{:?} {}", refused.code, refused.stderr);
     }
 }
+
+#[test]
+fn a_slow_function_on_a_board_is_named_by_the_program_that_only_the_board_has() {
+    let Some(bench) = Bench::new().filter(|_| met(&[Tracefs, Program("cc")])) else { return };
+    program(&bench, "late_functions");
+    let before = files(&bench);
+    let mut last = Value::Null;
+    for attempt in 0..ATTEMPTS {
+        let out = format!("run-{attempt}");
+        let watch =
+            ["watch", "--target", "board", "--beside-others", "--all-threads", "--stacks", "--cycle-limit", "2ms"];
+        let program = ["--json", "--out", &out, "--", "/bin/late_functions", "5", "6", "/dev/null"];
+        let ended = bench.tardy(&[&watch[..], &program].concat());
+        let summary = ended.json();
+        assert_eq!(summary["state"], "complete", "{}", ended.stderr);
+        let code = |spike: &Value| spike["explanation"]["own_code"]["slow"].clone();
+        let slow: Vec<Value> = list(&summary["spikes"]).iter().map(code).collect();
+        let is_planted = |slow: &&Value| slow.to_string().contains("\"slow_");
+        let programs = fs::read_dir(bench.path(&out).join("programs")).unwrap().count();
+        assert_eq!(programs, 1, "the program is static");
+        assert_eq!(files(&bench), before);
+        if slow.iter().filter(is_planted).count() >= 3 {
+            return;
+        }
+        last = slow.into();
+    }
+    panic!("{last}");
+}

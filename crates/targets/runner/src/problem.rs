@@ -76,6 +76,18 @@ pub enum RunProblem {
         documented_fix = "free space on the disk before the next run"
     )]
     ConsoleNotWritten { why: String },
+    /// Executables of the machine could not be fetched.
+    #[error(
+        "{missing} of {all} programs and libraries of the target were not fetched, such as {such_as}; their functions have no names"
+    )]
+    #[problem(
+        code = "run.programs-not-fetched",
+        meaning = "The stacks of a watched program need its executables to get names. Some are too large, the line is too slow for \
+                   them, or the target did not send them.",
+        fix = "",
+        documented_fix = "put the same files, with the same build ids, at the same paths on this machine, and run `tardy explain` again"
+    )]
+    ProgramsNotFetched { missing: usize, all: usize, such_as: String },
     /// The connection was lost, and the run continues there.
     #[error(
         "lost the connection to the target; the run continues there; `tardy target collect` with this archive fetches the rest"

@@ -4,6 +4,7 @@ mod counted_output;
 mod ending;
 mod limits;
 mod meter_requests;
+mod programs;
 mod received;
 mod session;
 
@@ -315,6 +316,9 @@ fn finish(
         // If that could not be stored, this may fail, too; the manifest has space reserved for it.
         let _ = report(problem, &mut writer, watch);
     }
+    if request.settings.watch.as_ref().is_some_and(|watch| watch.stacks) && !facts.left_behind {
+        fetch_programs(target, &mut writer, watch);
+    }
     let (mut state, mut problem) = ending::state_of(facts);
     if let Some(part) = part {
         let figures = figures_of(target.name(), request, part, (state, problem.as_ref()), &writer);
@@ -338,6 +342,20 @@ fn finish(
         watch(Event::NotGivenBack(Problem::new(Severity::Notice, &error)));
     }
     Ok(RunOutcome { directory, state, problem })
+}
+
+/// Fetches what names the functions in stacks, if this machine lacks it. Without it the archive is complete all the same.
+fn fetch_programs(target: &mut dyn Target, writer: &mut RunWriter, watch: &mut dyn FnMut(Event)) {
+    if target.is_this_machine() {
+        return;
+    }
+    let fetched = programs::fetch(target, writer.directory());
+    if let Some(such_as) = fetched.missing.first().cloned() {
+        let missing = fetched.missing.len();
+        let kind = RunProblem::ProgramsNotFetched { missing, all: missing + fetched.files, such_as };
+        // If that could not be stored, the manifest has space reserved for the end of the run.
+        let _ = report(Problem::new(Severity::Notice, &kind), writer, watch);
+    }
 }
 
 /// The samples of the run, for the runs of the other machines.

@@ -1,12 +1,12 @@
 //! The program's own functions of a late cycle, from samples of the stack, beside the runs of the thread before it.
 //!
-//! A run is the time from one sleep of the thread to the next. A sample stands for an equal share of the time that the thread had the
+//! A stack at each switch shows where the thread slept. A run is the time from one sleep of the thread to the next. A sample stands for an equal share of the time that the thread had the
 //! CPU, which its switches show to the nanosecond.
 
 use crate::SpikeInput;
 use archive::explanation::{Phase, PhaseName};
-use archive::own_code::{CodeName, CodeStack, CodeTime, OwnCode, SampleCounts, SlowCode};
-use archive::stacks::{NamedStacks, StackSample, SwitchKind};
+use archive::own_code::{CodeName, CodeStack, CodeTime, CodeWait, OwnCode, SampleCounts, SlowCode};
+use archive::stacks::{NamedStacks, StackSample, SwitchKind, ThreadSwitch};
 use archive::watched::WatchedKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,6 +16,11 @@ const FUNCTIONS_MAX: usize = 20;
 /// Rarer stacks are left out beyond these, and the innermost frames of deeper ones.
 const STACKS_MAX: usize = 200;
 const FRAMES_MAX: usize = 64;
+/// Places of sleep beyond these are left out, and the outermost functions of deeper ones.
+const WAITS_MAX: usize = 8;
+const WAIT_FRAMES_MAX: usize = 32;
+/// A sleep that ended this close to the end of a late wake-up is the one from which the thread woke.
+const OWN_SLEEP_NS: i64 = 20_000;
 /// Fewer ordinary runs are not compared.
 const USUAL_RUNS_MIN: u32 = 3;
 /// Samples of a late cycle below which no function is blamed.
@@ -25,16 +30,61 @@ const FRAME_PERCENT: i64 = 75;
 /// A run of more than this many times the median is not ordinary.
 const UNUSUAL_FACTOR: i64 = 2;
 
-/// The functions of a late cycle; `None` without a sample of it.
+/// The functions of a late cycle; `None` without a sample or a sleep of it.
 pub fn own_code(input: &SpikeInput, phases: &[Phase]) -> Option<OwnCode> {
     let (stacks, kind) = (input.stacks?, input.spike.watched?);
     let late = late_range(input, phases);
     let runs = Runs::of(stacks);
-    let times = Times::new(stacks, &runs, &late, kind)?;
+    let waits = waits(stacks, &late, kind);
+    let Some(times) = Times::new(stacks, &runs, &late, kind) else {
+        let samples = SampleCounts { period_ns: stacks.period_ns, ..SampleCounts::default() };
+        let without = OwnCode {
+            ran_ns: runs.ran_ns(&late),
+            samples,
+            waits,
+            functions: Vec::new(),
+            slow: None,
+            names: Vec::new(),
+            stacks: Vec::new(),
+        };
+        return (!without.waits.is_empty()).then_some(without);
+    };
     let functions = times.functions(stacks);
     let slow = times.slow(stacks);
     let (names, folded) = times.folded(stacks);
-    Some(OwnCode { ran_ns: times.late_ns, samples: times.counts, functions, slow, names, stacks: folded })
+    Some(OwnCode { ran_ns: times.late_ns, samples: times.counts, waits, functions, slow, names, stacks: folded })
+}
+
+/// Where the thread slept in the late cycle, longest first. The sleep from which a late wake-up woke it is not one of these.
+fn waits(stacks: &NamedStacks, late: &Range<i64>, kind: WatchedKind) -> Vec<CodeWait> {
+    let mut found: BTreeMap<&[u32], (u32, i64)> = BTreeMap::new();
+    let sleeps = stacks.switches.windows(2).filter(|pair| {
+        let [ThreadSwitch { ts_ns: from_ns, kind: from }, ThreadSwitch { ts_ns: to_ns, kind: to }] = **pair else {
+            return false;
+        };
+        let is_own = kind != WatchedKind::Cycle && to_ns.saturating_sub(late.end).saturating_abs() <= OWN_SLEEP_NS;
+        let within = late.contains(&from_ns) && to_ns <= late.end.saturating_add(OWN_SLEEP_NS);
+        (from, to) == (SwitchKind::Slept, SwitchKind::In) && within && !is_own
+    });
+    let mut since_ns = late.start;
+    for pair in sleeps {
+        // The kernel takes the stack immediately before it records the switch.
+        let after = stacks.departures.partition_point(|departure| departure.ts_ns <= pair[0].ts_ns);
+        let departure = after.checked_sub(1).map(|last| &stacks.departures[last]);
+        if let Some(departure) = departure.filter(|departure| departure.ts_ns >= since_ns) {
+            let innermost = &departure.frames[..departure.frames.len().min(WAIT_FRAMES_MAX)];
+            let (count, ns) = found.entry(innermost).or_default();
+            (*count, *ns) = (*count + 1, ns.saturating_add(pair[1].ts_ns.saturating_sub(pair[0].ts_ns)));
+        }
+        since_ns = pair[1].ts_ns;
+    }
+    let name = |frame: &u32| stacks.names.get(*frame as usize).cloned().unwrap_or(CodeName::Unknown);
+    let wait =
+        |(frames, (count, ns)): (&[u32], (u32, i64))| CodeWait { frames: frames.iter().map(name).collect(), count, ns };
+    let mut waits: Vec<CodeWait> = found.into_iter().map(wait).collect();
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.ns));
+    waits.truncate(WAITS_MAX);
+    waits
 }
 
 /// From the beginning of the late cycle until it was over. A timer that was set too late belongs to the cycle before it.
@@ -165,7 +215,8 @@ impl<'a> Times<'a> {
         let mut seen: BTreeMap<&CodeName, Seen> = BTreeMap::new();
         let innermost = |sample: &StackSample| {
             let mut names = sample.frames.iter().filter_map(|at| stacks.names.get(*at as usize));
-            names.clone().find(|name| is_generated(name)).or(names.next())
+            let name = names.clone().find(|name| is_generated(name)).or(names.next())?;
+            Some(if name.is_kernel() { &CodeName::Kernel } else { name })
         };
         self.late
             .iter()
@@ -230,7 +281,7 @@ impl<'a> Times<'a> {
             path.truncate(last + 1);
         }
         // The function that entered the kernel says more; its time includes the kernel's.
-        path.pop_if(|(frame, _)| name(*frame) == CodeName::Kernel);
+        while path.pop_if(|(frame, _)| name(*frame).is_kernel()).is_some() {}
         let usual = self.usual.len() as i64;
         let is_part = |(_, seen): &&(u32, Seen)| seen.usual * 100 < usual * FRAME_PERCENT;
         let inner = path.last().map(|(frame, _)| *frame);

@@ -5,7 +5,7 @@ use super::super::plot::flame::{self, Cycles};
 use super::said;
 use archive::own_code::OwnCode;
 use maud::{Markup, PreEscaped, html};
-use words::own_code::{code, samples};
+use words::own_code::{callers, code, samples};
 
 /// Rows of the table.
 const FUNCTIONS_SHOWN: usize = 12;
@@ -14,7 +14,21 @@ pub fn own_code(own: &OwnCode) -> Markup {
     html! {
         div.functions {
             h4 { "The program's own functions" }
-            table {
+            @if !own.waits.is_empty() {
+                table {
+                    thead { tr { th scope="col" { "Slept in" } th.number scope="col" { "Late cycle" } th.number scope="col" { "Times" } } }
+                    tbody {
+                        @for wait in &own.waits {
+                            tr {
+                                td { code { (said(callers(wait))) } }
+                                td.number { (number::micros_unit(wait.ns)) }
+                                td.number { (wait.count) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !own.functions.is_empty() { table {
                 thead { tr { th scope="col" { "Function" } th.number scope="col" { "Late cycle" } th.number scope="col" { "Ordinarily" } } }
                 tbody {
                     @for time in own.functions.iter().take(FUNCTIONS_SHOWN) {
@@ -26,7 +40,7 @@ pub fn own_code(own: &OwnCode) -> Markup {
                     }
                 }
             }
-            p { (samples(&own.samples)) "." }
+            p { (samples(&own.samples)) "." } }
             @for (cycles, title) in [(Cycles::Late, "The late cycle"), (Cycles::Ordinary, "Ordinary cycles before it")] {
                 @if let Some(graph) = flame::draw(own, cycles) {
                     figure {

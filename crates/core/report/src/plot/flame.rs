@@ -76,6 +76,7 @@ mod tests {
         OwnCode {
             ran_ns: 1,
             samples: SampleCounts { period_ns: 1, late: 4, usual: 0, usual_runs: 0, begin_late: false },
+            waits: Vec::new(),
             functions: Vec::new(),
             slow: None,
             names: ["main", "update<int>", "send"].map(name).into(),

@@ -32,6 +32,8 @@ pub struct Attributes {
 pub const KIND_SOFTWARE: u32 = 1;
 /// Time of the thread on the CPU, in ns.
 pub const SOFTWARE_TASK_CLOCK: u64 = 1;
+/// Times that the thread gave up the CPU.
+pub const SOFTWARE_CONTEXT_SWITCHES: u64 = 3;
 pub const SAMPLE_TID: u64 = 1 << 1;
 pub const SAMPLE_TIME: u64 = 1 << 2;
 pub const SAMPLE_CALL_CHAIN: u64 = 1 << 5;

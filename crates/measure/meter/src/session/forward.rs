@@ -5,6 +5,7 @@ use crate::link::Link;
 use crate::problem::MeterProblem;
 use crate::trace::capture::Captured;
 use crate::trace::capturing::Capturing;
+use crate::trace::stacks::StackCopy;
 use archive::message::{FileKind, LossKind, Message, Severity};
 use std::io::Write;
 
@@ -19,10 +20,11 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
                     let trace = capturing.trace_dat(&parts);
                     snapshot.trace_bytes = trace.len() as u64;
                     link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
-                    if let Some(stacks) = &stacks {
-                        link.file(FileKind::SpikeStacks { spike: spike.number }, stacks);
+                    let stack_bytes = stacks.as_ref().map_or(0, StackCopy::bytes);
+                    if let Some(file) = stacks.and_then(|stacks| stacks.file(capturing.symbols())) {
+                        link.file(FileKind::SpikeStacks { spike: spike.number }, &file);
                     }
-                    capturing.done_with(&parts, stacks.as_deref());
+                    capturing.done_with(&parts, stack_bytes);
                 }
                 link.send(&Message::Spike(spike));
             }

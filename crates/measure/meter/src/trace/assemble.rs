@@ -73,6 +73,11 @@ impl Assembler {
         LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
     }
 
+    /// The kernel's functions; none if it hides them.
+    pub fn symbols(&self) -> &SymbolText {
+        &self.symbols
+    }
+
     fn file(&self, parts: &[CpuPart]) -> Vec<u8> {
         let cpus = parts.iter().map(|part| CpuBytes { cpu: part.cpu, pages: &part.pages, stats: part.stats }).collect();
         TraceDat {

@@ -10,7 +10,7 @@ use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
-use super::stacks::StackSampling;
+use super::stacks::{StackCopy, StackSampling};
 use crate::compact;
 use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
@@ -44,7 +44,7 @@ const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
 pub enum Captured {
     /// `parts` are the pages around the spike; none without a snapshot. The late interrupts are not in the spike yet. `stacks` is a
     /// file of the archive, of a watched thread whose stack is sampled.
-    Spike { spike: Box<Spike>, parts: Vec<CpuPart>, late: Vec<Recorded>, stacks: Option<Vec<u8>> },
+    Spike { spike: Box<Spike>, parts: Vec<CpuPart>, late: Vec<Recorded>, stacks: Option<StackCopy> },
     /// The snapshotter failed.
     Broken { error: TraceError },
     /// A snapshot that was sent earlier has been replaced by larger ones.
@@ -449,7 +449,8 @@ impl Capture {
         let number = self.next_number;
         let spike = self.spike(&pending, Some(snapshot), missing);
         let stacks = self.stacks(pending.tid);
-        let kept_bytes = trace_bytes + stacks.as_ref().map_or(0, |file| file.len() as u64);
+        let stack_bytes = stacks.as_ref().map_or(0, StackCopy::bytes);
+        let kept_bytes = trace_bytes + stack_bytes;
         let gone = self.retention.admit(number, sample.latency_ns, kept_bytes, control);
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
@@ -459,7 +460,7 @@ impl Capture {
                 .for_each(|thread| thread.record.snapshotter_rests_until_ns.store(rests_until_ns, Relaxed));
         }
         self.job.counters.snapshots.fetch_add(1, Relaxed);
-        let waiting_bytes = page_bytes + stacks.as_ref().map_or(0, |file| file.len() as u64);
+        let waiting_bytes = page_bytes + stack_bytes;
         self.job.counters.waiting_bytes.fetch_add(waiting_bytes, Relaxed);
         let late = self.late.as_ref().map(|late| late.within(&(from_ns..=seen_ns))).unwrap_or_default();
         let _ = self.job.output.send(Captured::Spike { spike, parts, late, stacks });
@@ -469,7 +470,7 @@ impl Capture {
     }
 
     /// Samples of a thread's stack. A kernel that does not stop writing them is like one that has none.
-    fn stacks(&self, tid: i32) -> Option<Vec<u8>> {
+    fn stacks(&self, tid: i32) -> Option<StackCopy> {
         self.job.announcements.as_ref()?.stacks.as_ref()?.copy(tid).ok()?
     }
 

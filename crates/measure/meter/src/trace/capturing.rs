@@ -12,6 +12,7 @@ use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
 use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::LateInterrupt;
+use ftrace::kernel_symbols::SymbolText;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -124,9 +125,14 @@ impl Capturing {
         late.iter().map(|one| self.assembler.with_function(one)).collect()
     }
 
-    /// Releases pages and stacks of a spike; their memory no longer counts as waiting.
-    pub fn done_with(&self, parts: &[CpuPart], stacks: Option<&[u8]>) {
-        let bytes = bytes_of(parts) + stacks.map_or(0, |file| file.len() as u64);
+    /// The kernel's functions.
+    pub fn symbols(&self) -> &SymbolText {
+        self.assembler.symbols()
+    }
+
+    /// Releases the pages of a spike, and its stacks of this many bytes; their memory no longer counts as waiting.
+    pub fn done_with(&self, parts: &[CpuPart], stack_bytes: u64) {
+        let bytes = bytes_of(parts) + stack_bytes;
         self.counters.waiting_bytes.fetch_sub(bytes, Relaxed);
     }
 

@@ -25,6 +25,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time limit for fetching a file.
+/// A board that sends more is not read further.
+const FETCH_BYTES_MAX: usize = 256 << 20;
 const FETCH_LIMIT: Duration = Duration::from_secs(600);
 /// Time limit for the meter to report that it starts.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -215,7 +217,8 @@ impl BoardTarget {
         let mut bytes = Vec::new();
         while running.elapsed() < FETCH_LIMIT {
             match running.read(POLL) {
-                Output::Bytes(more) => bytes.extend(more),
+                Output::Bytes(more) if bytes.len() < FETCH_BYTES_MAX => bytes.extend(more),
+                Output::Bytes(_) => return Err(io::Error::other(format!("more than {} MiB", FETCH_BYTES_MAX >> 20))),
                 Output::Quiet => {}
                 Output::Closed => break,
             }

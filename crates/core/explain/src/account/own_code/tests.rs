@@ -41,7 +41,7 @@ fn robot(slow: &[u32], usual: &[&[u32]]) -> NamedStacks {
     };
     samples.extend(slow.iter().zip(0..).map(|(frame, at)| sample(100 * MS + at * MS / 5, &stack(*frame))));
     switches.push(ThreadSwitch { ts_ns: 104 * MS, kind: SwitchKind::Slept });
-    NamedStacks { period_ns: MS / 5, names: names(), samples, switches }
+    NamedStacks { period_ns: MS / 5, names: names(), samples, switches, departures: Vec::new() }
 }
 
 fn times(stacks: &NamedStacks) -> Times<'_> {
@@ -167,6 +167,50 @@ fn a_thread_that_never_slept_ran_all_the_time() {
     assert_eq!(Runs::of(&stacks).ran_ns(&(6..9)), 3);
 }
 
+const SCHEDULE: u32 = 5;
+
+/// The robot, whose late cycle sleeps at 101 ms for 2 ms, at 103.2 ms for 0.3 ms and is over at 104 ms.
+fn sleeper() -> NamedStacks {
+    let mut stacks = robot(&[UPDATE; 5], &USUAL);
+    stacks.names.push(CodeName::KernelFunction { name: "schedule".into() });
+    stacks.switches.pop();
+    let turns = [(101_000, SwitchKind::Slept), (103_000, SwitchKind::In), (103_200, SwitchKind::Slept)];
+    let ends = [(103_500, SwitchKind::In), (103_700, SwitchKind::Preempted), (103_800, SwitchKind::In)];
+    let switch = |(us, kind): (i64, SwitchKind)| ThreadSwitch { ts_ns: us * 1000, kind };
+    stacks.switches.extend(turns.into_iter().chain(ends).map(switch));
+    stacks.switches.push(ThreadSwitch { ts_ns: 104 * MS, kind: SwitchKind::Slept });
+    let leaving = [(100_999, UPDATE), (103_199, SEND), (103_699, SEND), (103_999, LOOP)];
+    let of = |(us, function): (i64, u32)| sample(us * 1000, &[START, LOOP, function, SCHEDULE]);
+    stacks.departures = leaving.into_iter().map(of).collect();
+    stacks
+}
+
+#[test]
+fn the_places_of_the_sleeps_in_a_late_cycle_are_named_longest_first() {
+    let stacks = sleeper();
+    let found = waits(&stacks, &(100 * MS..104 * MS), WatchedKind::Cycle);
+    assert_eq!(found.iter().map(|wait| (wait.ns, wait.count)).collect::<Vec<_>>(), [(2 * MS, 1), (300_000, 1)]);
+    assert_eq!(
+        found[0].frames[..2],
+        [CodeName::KernelFunction { name: "schedule".into() }, function("update_controllers")]
+    );
+    assert_eq!(found[1].frames[1], function("send"));
+}
+
+#[test]
+fn the_sleep_from_which_a_late_wake_up_woke_the_thread_is_not_a_place_in_its_program() {
+    let stacks = sleeper();
+    let found = waits(&stacks, &(100 * MS..103_500_000), WatchedKind::Timer);
+    assert_eq!(found.iter().map(|wait| wait.ns).collect::<Vec<_>>(), [2 * MS]);
+}
+
+#[test]
+fn a_sleep_without_a_stack_of_its_own_has_no_place() {
+    let mut stacks = sleeper();
+    stacks.departures.retain(|departure| departure.ts_ns < 101 * MS);
+    assert_eq!(waits(&stacks, &(100 * MS..104 * MS), WatchedKind::Cycle).len(), 1);
+}
+
 proptest! {
     #[test]
     fn any_samples_share_the_time_of_the_thread(
@@ -182,7 +226,10 @@ proptest! {
         let mut switches: Vec<ThreadSwitch> =
             switches.into_iter().map(|(ts_ns, kind)| ThreadSwitch { ts_ns, kind: kinds[usize::from(kind) % 3] }).collect();
         switches.sort_by_key(|switch| switch.ts_ns);
-        let stacks = NamedStacks { period_ns, names: names(), samples, switches };
+        let departures = samples.clone();
+        let stacks = NamedStacks { period_ns, names: names(), samples, switches, departures };
+        let slept = waits(&stacks, &(from..to), WatchedKind::Woken);
+        prop_assert!(slept.len() <= WAITS_MAX && slept.iter().all(|wait| wait.count > 0 && wait.ns >= 0));
         if let Some(times) = Times::new(&stacks, &Runs::of(&stacks), &(from..to), WatchedKind::Timer) {
             let shared: i64 = times.functions(&stacks).iter().map(|time| time.ns).sum();
             prop_assert!(shared <= times.late_ns);

@@ -14,11 +14,12 @@ const BUILD_ID: u32 = 3;
 /// Linkers write 8 to 32 bytes.
 const ID_BYTES_MAX: usize = 64;
 
-/// The build id of a file in hexadecimal; `None` if it has none, cannot be read, or is not the one with this inode.
-pub fn of_file(path: &str, inode: u64) -> Option<String> {
+/// The build id of a file in hexadecimal, and the size of the file; `None` if it has none, cannot be read, or is not the one with
+/// this inode.
+pub fn of_file(path: &str, inode: u64) -> Option<(String, u64)> {
     // A program chooses its paths, and opening a device may do something already.
     let place = File::options().read(true).custom_flags(libc::O_PATH).open(path).ok()?;
-    place.metadata().ok().filter(|about| about.is_file() && about.ino() == inode)?;
+    let about = place.metadata().ok().filter(|about| about.is_file() && about.ino() == inode)?;
     let file = File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
     let mut head = Vec::new();
     Read::by_ref(&mut &file).take(NOTE_BYTES_MAX).read_to_end(&mut head).ok()?;
@@ -27,7 +28,7 @@ pub fn of_file(path: &str, inode: u64) -> Option<String> {
         let read = file.read_at(&mut notes, offset).ok()?;
         build_id(notes.get(..read)?)
     });
-    ids.next()
+    ids.next().map(|id| (id, about.len()))
 }
 
 /// Offset and bytes of the segments with notes, by the first bytes of a file.
@@ -104,7 +105,7 @@ mod tests {
         let inode = |path: &str| std::fs::metadata(path).unwrap().ino();
         let of = |path: &str| of_file(path, inode(path));
         let shell = shell.to_str().unwrap();
-        assert!(of(shell).is_some_and(|id| id.len() >= 16));
+        assert!(of(shell).is_some_and(|(id, bytes)| id.len() >= 16 && bytes > 1000));
         assert_eq!(of_file(shell, inode(shell) + 1), None, "another file took its place");
         assert_eq!((of("/etc/passwd"), of("/dev/zero"), of("/")), (None, None, None));
     }

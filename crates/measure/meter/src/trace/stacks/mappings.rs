@@ -7,17 +7,35 @@ use std::fs;
 
 /// Build ids that are remembered.
 const FILES_MAX: usize = 4096;
+/// Processes whose mappings are remembered.
+const PROCESSES_MAX: usize = 64;
+
+/// Build id and size of a file; `None` if it has no build id or cannot be read.
+type MappedFile = Option<(String, u64)>;
 
 /// Reads mappings; a file whose build id is known is not read again.
 #[derive(Debug, Default)]
 pub struct Mappings {
     /// By process, and device, inode and path as /proc shows them: another process may have another file of the same name.
-    build_ids: BTreeMap<(i32, String), Option<String>>,
+    files: BTreeMap<(i32, String), MappedFile>,
+    latest: BTreeMap<i32, Vec<CodeMapping>>,
 }
 
 impl Mappings {
-    /// Executable mappings of a process, by address; none if it is gone.
+    /// Executable mappings of a process, by address; the latest known ones if it is gone.
     pub fn of(&mut self, pid: i32) -> Vec<CodeMapping> {
+        let mappings = self.read(pid);
+        if mappings.is_empty() {
+            return self.latest.get(&pid).cloned().unwrap_or_default();
+        }
+        if self.latest.len() >= PROCESSES_MAX && !self.latest.contains_key(&pid) {
+            self.latest.clear();
+        }
+        self.latest.insert(pid, mappings.clone());
+        mappings
+    }
+
+    fn read(&mut self, pid: i32) -> Vec<CodeMapping> {
         let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines = text.lines().filter_map(parsed).take(ENTRIES_MAX);
@@ -28,16 +46,17 @@ impl Mappings {
         if !mapping.path.starts_with('/') {
             return mapping;
         }
-        if self.build_ids.len() >= FILES_MAX {
-            self.build_ids.clear();
+        if self.files.len() >= FILES_MAX {
+            self.files.clear();
         }
         // The link of the mapping leads to the file that runs, even where a new one took its place; it needs a right that a user may
         // lack. A process in a container has paths of its own.
         let by_link = || build_id::of_file(&format!("/proc/{pid}/map_files/{}", mapped.range), mapped.inode);
         let by_path = || build_id::of_file(&format!("/proc/{pid}/root{}", mapping.path), mapped.inode);
         let read = || by_link().or_else(|| (!mapped.is_deleted).then(by_path).flatten());
-        let build_id = self.build_ids.entry((pid, mapped.file.to_owned())).or_insert_with(read).clone();
-        CodeMapping { build_id, ..mapping }
+        let file = self.files.entry((pid, mapped.file.to_owned())).or_insert_with(read);
+        let (build_id, file_bytes) = file.clone().unzip();
+        CodeMapping { build_id, file_bytes: file_bytes.unwrap_or(0), ..mapping }
     }
 }
 
@@ -70,7 +89,7 @@ fn parsed(line: &str) -> Option<(CodeMapping, Mapped<'_>)> {
     let mapped = Mapped { range, file, inode: inode.parse().ok()?, is_deleted: left.is_some() };
     let path = left.unwrap_or(path).to_owned();
     let (start, end, offset) = (number(start)?, number(end)?, number(offset)?);
-    Some((CodeMapping { start, end, offset, path, build_id: None }, mapped))
+    Some((CodeMapping { start, end, offset, path, ..CodeMapping::default() }, mapped))
 }
 
 #[cfg(test)]
@@ -96,6 +115,18 @@ mod tests {
         let mappings = Mappings::default().of(std::process::id() as i32);
         assert!(mappings.iter().any(|mapping| Some(mapping.path.as_str()) == this.to_str()), "{mappings:?}");
         assert!(Mappings::default().of(i32::MAX).is_empty());
+    }
+
+    #[test]
+    fn a_process_that_has_ended_keeps_its_latest_mappings() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        let mut mappings = Mappings::default();
+        let living = mappings.of(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!living.is_empty());
+        assert_eq!(mappings.of(pid), living);
     }
 
     proptest! {

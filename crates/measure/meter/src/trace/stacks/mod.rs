@@ -2,19 +2,23 @@
 //!
 //! The meter neither unwinds nor names anything: the host does, from the copies and the files of the program.
 
+mod addresses;
 mod build_id;
 mod generated;
+mod jitdump;
+mod kernel_functions;
 mod mappings;
 
 use crate::compact;
-use crate::kernel::stack_ring::{PERIOD_NS, StackRing};
+use crate::kernel::stack_ring::{Occasion, PERIOD_NS, StackRing};
 use archive::stacks::{STACKS_BYTES_MAX, StackDescription, encode};
+use ftrace::kernel_symbols::SymbolText;
 use mappings::Mappings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Most threads that are sampled at a time; each has a MiB of memory that the kernel keeps.
+/// Most threads that are sampled at a time; each has 1.3 MB of memory that the kernel keeps.
 pub const THREADS_MAX: usize = 64;
 
 /// Samples of the watched threads. Threads of the meter share it.
@@ -37,7 +41,45 @@ struct Inner {
 #[derive(Debug)]
 struct Ring {
     pid: i32,
-    ring: StackRing,
+    running: StackRing,
+    leaving: StackRing,
+}
+
+impl Ring {
+    fn open(tid: i32, pid: i32) -> io::Result<Self> {
+        let [running, leaving] = [Occasion::Running, Occasion::Leaving].map(|occasion| StackRing::open(tid, occasion));
+        Ok(Self { pid, running: running?, leaving: leaving? })
+    }
+}
+
+/// Samples of a thread, as they were copied at a spike.
+#[derive(Debug)]
+pub struct StackCopy {
+    description: StackDescription,
+    /// First those of [`Occasion::Running`].
+    records: Vec<u8>,
+}
+
+impl StackCopy {
+    /// Memory that the records take.
+    pub fn bytes(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// A file of the archive, with the names of the kernel's functions; `None` if it is too large.
+    pub fn file(mut self, symbols: &SymbolText) -> Option<Vec<u8>> {
+        let sampled = self.description.sampled_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let (running, leaving) = sampled.and_then(|at| self.records.split_at_checked(at)).unwrap_or_default();
+        self.description.kernel = kernel_functions::of(&[running, leaving], symbols);
+        let file = encode(&self.description, &self.records);
+        if file.len() as u64 <= STACKS_BYTES_MAX {
+            return Some(file);
+        }
+        // Names of any length take the room.
+        self.description.generated.clear();
+        let file = encode(&self.description, &self.records);
+        (file.len() as u64 <= STACKS_BYTES_MAX).then_some(file)
+    }
 }
 
 impl StackSampling {
@@ -55,8 +97,8 @@ impl StackSampling {
                 inner.left_out.insert(tid);
                 continue;
             }
-            match StackRing::open(tid) {
-                Ok(ring) => _ = inner.rings.insert(tid, Ring { pid, ring }),
+            match Ring::open(tid, pid) {
+                Ok(ring) => _ = inner.rings.insert(tid, ring),
                 // It has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 Err(error) => (inner.refused, inner.has_refused) = (Some(error), true),
@@ -82,32 +124,29 @@ impl StackSampling {
         self.lock().left_out.len()
     }
 
-    /// The samples of a thread as a file of the archive; `None` if it is not sampled.
+    /// The samples of a thread; `None` if it is not sampled.
     ///
     /// # Errors
     /// If the kernel does not stop writing them.
-    pub fn copy(&self, tid: i32) -> io::Result<Option<Vec<u8>>> {
-        let (pid, records) = match self.lock().rings.get(&tid) {
-            Some(Ring { pid, ring }) => (*pid, ring.copy()?),
+    pub fn copy(&self, tid: i32) -> io::Result<Option<StackCopy>> {
+        let (pid, mut records, departures) = match self.lock().rings.get(&tid) {
+            Some(Ring { pid, running, leaving }) => (*pid, running.copy()?, leaving.copy()?),
             None => return Ok(None),
         };
+        let sampled_bytes = records.len() as u64;
+        records.extend(departures);
         let mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner).of(pid);
-        let mut description = StackDescription {
+        let description = StackDescription {
             pid,
             tid,
             machine: std::env::consts::ARCH.into(),
             period_ns: PERIOD_NS,
             generated: generated::of(pid, &mappings, &records),
             mappings,
+            kernel: Vec::new(),
+            sampled_bytes: Some(sampled_bytes),
         };
-        let file = encode(&description, &records);
-        if file.len() as u64 <= STACKS_BYTES_MAX {
-            return Ok(Some(file));
-        }
-        // Names of any length take the room.
-        description.generated.clear();
-        let file = encode(&description, &records);
-        Ok((file.len() as u64 <= STACKS_BYTES_MAX).then_some(file))
+        Ok(Some(StackCopy { description, records }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -125,15 +164,21 @@ mod tests {
     fn a_copy_has_the_mappings_of_the_program_and_a_thread_that_is_gone_has_none() {
         prerequisites::require!(Root);
         let (tid, pid) = (scheduling::thread_id(), std::process::id() as i32);
+        // Before the samples, or its own ones would take their place.
+        let symbols = SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap());
         let sampling = StackSampling::default();
         sampling.add([(tid, pid), (i32::MAX, i32::MAX)].into_iter());
         assert!(sampling.take_refusal().is_none(), "a thread that has ended refuses nothing");
-        let file = sampling.copy(tid).unwrap().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let file = sampling.copy(tid).unwrap().unwrap().file(&symbols).unwrap();
         let (description, _) = decode(&file).unwrap();
         let this = std::env::current_exe().unwrap();
         let own = description.mappings.iter().find(|mapping| this.to_str() == Some(&mapping.path)).unwrap();
         let inside = a_copy_has_the_mappings_of_the_program_and_a_thread_that_is_gone_has_none as fn() as usize as u64;
         assert!((own.start..own.end).contains(&inside));
+        let kernel: Vec<&str> = description.kernel.iter().map(|function| function.name.as_str()).collect();
+        assert!(kernel.iter().any(|name| name.contains("nanosleep")), "{kernel:?}");
+        assert!(description.kernel.is_sorted_by_key(|function| function.start));
         assert_eq!((description.tid, description.pid, description.period_ns), (tid, pid, PERIOD_NS));
         sampling.only(&[]);
         assert!(sampling.copy(tid).unwrap().is_none());
@@ -144,7 +189,7 @@ mod tests {
         prerequisites::require!(Root);
         let (tid, sampling) = (scheduling::thread_id(), StackSampling::default());
         sampling.add([(tid, tid)].into_iter());
-        let ring = || Ring { pid: 1, ring: StackRing::open(tid).unwrap() };
+        let ring = || Ring::open(tid, 1).unwrap();
         sampling.lock().rings.extend((1..THREADS_MAX as i32).map(|other| (-other, ring())));
         sampling.add([(7, 7), (7, 7)].into_iter());
         assert_eq!(sampling.left_out(), 1);
