@@ -3,7 +3,7 @@
 
   bench/own_code.py right   C, C++ and Rust programs with slow functions at depth 1, 5 and 20, with and without frame pointers, one of them
                             stripped with a separate debug file, and Python with -X perf (--python, 3.12 or later): right answers of N
-                            late cycles each
+                            late cycles each; --target NAME runs C and C++ programs there, compiled by the compiler with --prefix
   bench/own_code.py cost    a cycle of 1 kHz with and without --stacks, in paired rounds: CPU time of the thread (with the interrupts on
                             top of it) and of the meter, and the p99 of its wake-up latency
 
@@ -13,6 +13,7 @@ Asserts nothing. A cycle that another program made late, too, counts as any othe
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -58,19 +59,19 @@ def run(words, **options):
     return subprocess.run(words, check=True, capture_output=True, text=True, **options)
 
 
-def compiled(folder, language, pointers, stripped):
+def compiled(folder, language, pointers, stripped, arguments):
     source = os.path.join(PROGRAMS, f"late_functions.{language}")
     program = os.path.join(folder, f"{language}-{int(pointers)}-{int(stripped)}")
     if language == "rs":
         run(["rustc", "-O", "--edition", "2024", "--crate-name", "late_functions", "-C", FRAME_POINTERS["rs"][pointers], "-o", program,
              source])
     else:
-        compiler = ["g++", "-std=c++17"] if language == "cpp" else ["gcc"]
-        debug = ["-g"] if stripped else []
-        run([*compiler, "-O2", *debug, FRAME_POINTERS["c"][pointers], "-o", program, source])
+        compiler = [f"{arguments.prefix}g++", "-std=c++17"] if language == "cpp" else [f"{arguments.prefix}gcc"]
+        options = ["-g"] * stripped + ["-static"] * bool(arguments.target)
+        run([*compiler, "-O2", *options, FRAME_POINTERS["c"][pointers], "-o", program, source])
     if stripped:
-        run(["objcopy", "--only-keep-debug", program, program + ".debug"])
-        run(["objcopy", "--strip-all", f"--add-gnu-debuglink={program}.debug", program])
+        run([f"{arguments.prefix}objcopy", "--only-keep-debug", program, program + ".debug"])
+        run([f"{arguments.prefix}objcopy", "--strip-all", f"--add-gnu-debuglink={program}.debug", program])
     return program
 
 
@@ -82,13 +83,19 @@ def name_of(code):
     return (code.get("function") or code.get("generated") or {}).get("name") if isinstance(code, dict) else None
 
 
-def answers(folder, command, depth, late):
+def answers(folder, command, depth, late, target):
     """For each captured late cycle: the planted function, and the function that was named."""
     truth, out = os.path.join(folder, "truth"), os.path.join(folder, f"run-{time.monotonic_ns()}")
-    tardy(folder, "watch", "--beside-others", "--all-threads", "--stacks", "--cycle-limit", "2ms", "--snapshots", str(late + 10),
-          "--budget-mb", "1000", "--quiet", "--out", out, "--", *command, str(depth), str(late), truth)
-    with open(truth) as file:
-        planted = [(int(at), name) for at, name in (line.split() for line in file)]
+    where = ["--target", target] if target else []
+    ended = tardy(folder, "watch", *where, "--beside-others", "--all-threads", "--stacks", "--cycle-limit", "2ms", "--snapshots",
+                  str(late + 10), "--budget-mb", "1000", "--quiet", "--out", out, "--", *command, str(depth), str(late),
+                  "/dev/stdout" if target else truth)
+    if target:
+        lines = [line for line in ended.stdout.splitlines() if " slow_" in line and line.split()[0].isdigit()]
+    else:
+        with open(truth) as file:
+            lines = list(file)
+    planted = [(int(at), name) for at, name in (line.split() for line in lines)]
     document = json.loads(tardy(folder, "explain", "--json", out).stdout)
     due = {}
     with open(os.path.join(out, "stream.tardy"), "rb") as file:
@@ -120,21 +127,25 @@ def programs(folder, arguments):
     if arguments.python:
         yield "Python, -X perf", [arguments.python, "-X", "perf", os.path.join(PROGRAMS, "late_functions.py")]
         return
-    for language, stripped in (("c", False), ("cpp", False), ("cpp", True), ("rs", False)):
+    rust = [] if arguments.target else [("rs", False)]
+    for language, stripped in (("c", False), ("cpp", False), ("cpp", True), *rust):
         for pointers in (True, False):
             title = f"{language}{', stripped, debug file' if stripped else ''}{', frame pointers' if pointers else ''}"
-            yield title, [compiled(folder, language, pointers, stripped)]
+            yield title, [compiled(folder, language, pointers, stripped, arguments)]
 
 
 def right(arguments):
     print(f"{'program':34} {'depth':>5} {'right':>6} {'of':>4}   other answers")
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.target_file:
+            os.makedirs(os.path.join(folder, "targets"))
+            shutil.copy(arguments.target_file, os.path.join(folder, "targets", f"{arguments.target}.toml"))
         for title, command in programs(folder, arguments):
             for depth in (1, 5, 20):
                 found = []
                 for _ in range(4):
                     if len(found) < arguments.late:
-                        found += answers(folder, command, depth, arguments.late + 4 - len(found))
+                        found += answers(folder, command, depth, arguments.late + 4 - len(found), arguments.target)
                 found = found[:arguments.late]
                 wrong = [f"{name} for {planted}" for planted, name in found if name != planted]
                 print(f"{title:34} {depth:5} {len(found) - len(wrong):6} {len(found):4}   {'; '.join(wrong[:3])}", flush=True)
@@ -196,6 +207,9 @@ def main():
     parser.add_argument("what", choices=("right", "cost"))
     parser.add_argument("--late", type=int, default=50, help="late cycles of each program and depth")
     parser.add_argument("--python", help="this Python alone")
+    parser.add_argument("--target", help="a target that `tardy target list` shows; its programs are static")
+    parser.add_argument("--target-file", help="the file of the target, if it is not among the user's")
+    parser.add_argument("--prefix", default="", help="of the compilers for the target, such as aarch64-linux-gnu-")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--work", type=int, default=60000, help="steps of work in a cycle, about 2 ns each")

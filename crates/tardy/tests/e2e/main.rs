@@ -10,6 +10,7 @@ mod loads;
 mod machine_faults;
 mod measured;
 mod methods;
+mod own_code;
 mod plans;
 mod prepared;
 mod recorded;
