@@ -3,7 +3,7 @@
 
   bench/own_code.py right   C, C++ and Rust programs with slow functions at depth 1, 5 and 20, with and without frame pointers, one of them
                             stripped with a separate debug file, and Python with -X perf (--python, 3.12 or later): right answers of N
-                            late cycles each; --target NAME runs C and C++ programs there, compiled by the compiler with --prefix
+                            late cycles each; --target NAME runs C, C++ and Rust programs there, static and ten times as slow
   bench/own_code.py cost    a cycle of 1 kHz with and without --stacks, in paired rounds: CPU time of the thread (with the interrupts on
                             top of it) and of the meter, and the p99 of its wake-up latency
 
@@ -63,16 +63,28 @@ def compiled(folder, language, pointers, stripped, arguments):
     source = os.path.join(PROGRAMS, f"late_functions.{language}")
     program = os.path.join(folder, f"{language}-{int(pointers)}-{int(stripped)}")
     if language == "rs":
-        run(["rustc", "-O", "--edition", "2024", "--crate-name", "late_functions", "-C", FRAME_POINTERS["rs"][pointers], "-o", program,
-             source])
+        where = ["--target", arguments.rust, "-C", "linker=rust-lld", "-C", "link-arg=--build-id"] if arguments.target else []
+        run(["rustc", "-O", "--edition", "2024", "--crate-name", "late_functions", *where, "-C", FRAME_POINTERS["rs"][pointers], "-o",
+             program, source])
     else:
         compiler = [f"{arguments.prefix}g++", "-std=c++17"] if language == "cpp" else [f"{arguments.prefix}gcc"]
         options = ["-g"] * stripped + ["-static"] * bool(arguments.target)
         run([*compiler, "-O2", *options, FRAME_POINTERS["c"][pointers], "-o", program, source])
     if stripped:
+        if arguments.target:
+            debug_file = debug_path(program, arguments)
+            os.makedirs(os.path.dirname(debug_file), exist_ok=True)
+            run([f"{arguments.prefix}objcopy", "--only-keep-debug", program, debug_file])
         run([f"{arguments.prefix}objcopy", "--only-keep-debug", program, program + ".debug"])
         run([f"{arguments.prefix}objcopy", "--strip-all", f"--add-gnu-debuglink={program}.debug", program])
     return program
+
+
+def debug_path(program, arguments):
+    """Where the debug information of a program of another machine is looked for on this one."""
+    notes = run([f"{arguments.prefix}readelf", "--notes", program]).stdout
+    build_id = notes.split("Build ID: ")[1].split()[0]
+    return f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
 
 
 def tardy(folder, *words):
@@ -87,11 +99,11 @@ def answers(folder, command, depth, late, target):
     """For each captured late cycle: the planted function, and the function that was named."""
     truth, out = os.path.join(folder, "truth"), os.path.join(folder, f"run-{time.monotonic_ns()}")
     where = ["--target", target] if target else []
-    ended = tardy(folder, "watch", *where, "--beside-others", "--all-threads", "--stacks", "--cycle-limit", "2ms", "--snapshots",
-                  str(late + 10), "--budget-mb", "1000", "--quiet", "--out", out, "--", *command, str(depth), str(late),
-                  "/dev/stdout" if target else truth)
+    ended = tardy(folder, "watch", *where, "--beside-others", "--all-threads", "--stacks", "--cycle-limit",
+                  "20ms" if target else "2ms", "--snapshots", str(late + 60 if target else late + 10), "--budget-mb", "1000",
+                  "--quiet", "--out", out, "--", *command, str(depth), str(late), *(["/proc/self/fd/1", "10"] if target else [truth]))
     if target:
-        lines = [line for line in ended.stdout.splitlines() if " slow_" in line and line.split()[0].isdigit()]
+        lines = [line for line in (ended.stdout + ended.stderr).splitlines() if "slow_" in line and line.split()[0].isdigit()]
     else:
         with open(truth) as file:
             lines = list(file)
@@ -127,8 +139,7 @@ def programs(folder, arguments):
     if arguments.python:
         yield "Python, -X perf", [arguments.python, "-X", "perf", os.path.join(PROGRAMS, "late_functions.py")]
         return
-    rust = [] if arguments.target else [("rs", False)]
-    for language, stripped in (("c", False), ("cpp", False), ("cpp", True), *rust):
+    for language, stripped in (("c", False), ("cpp", False), ("cpp", True), ("rs", False)):
         for pointers in (True, False):
             title = f"{language}{', stripped, debug file' if stripped else ''}{', frame pointers' if pointers else ''}"
             yield title, [compiled(folder, language, pointers, stripped, arguments)]
@@ -210,6 +221,7 @@ def main():
     parser.add_argument("--target", help="a target that `tardy target list` shows; its programs are static")
     parser.add_argument("--target-file", help="the file of the target, if it is not among the user's")
     parser.add_argument("--prefix", default="", help="of the compilers for the target, such as aarch64-linux-gnu-")
+    parser.add_argument("--rust", default="aarch64-unknown-linux-musl", help="the same for rustc")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--work", type=int, default=60000, help="steps of work in a cycle, about 2 ns each")

@@ -22,11 +22,11 @@ fn compiled(lab: &Lab, name: &str, frame_pointers: &str) -> PathBuf {
 fn named(lab: &Lab, program: &Path, depth: &str) -> Vec<(String, Option<String>)> {
     let program = program.display().to_string();
     let out = format!("run-{depth}-{}", program.rsplit('/').next().unwrap());
-    let watch = ["watch", "--target", "vm", "--all-threads", "--stacks", "--cycle-limit", "2ms", "--snapshots", "40"];
-    let words = [&watch[..], &["--out", &out, "--", &program, depth, LATE, "/dev/stdout"]].concat();
+    let watch = ["watch", "--target", "vm", "--all-threads", "--stacks", "--cycle-limit", "20ms", "--snapshots", "60"];
+    let words = [&watch[..], &["--out", &out, "--", &program, depth, LATE, "/proc/self/fd/1", "10"]].concat();
     let ended = lab.tardy(&words).output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    assert!(matches!(ended.status.code(), Some(0 | 124)), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    let said = [&ended.stdout[..], &ended.stderr].map(String::from_utf8_lossy).concat();
+    assert!(matches!(ended.status.code(), Some(0 | 124)), "{said}");
     let run = Run::open(lab.path(&out)).unwrap();
     let explanations = run.explanations().unwrap();
     let truth = said.lines().filter_map(|line| {

@@ -1,5 +1,6 @@
-// A cycle of 5 ms whose work is ordinarily `ordinary_work`, and every 50th time one of four slow functions, called at a chosen depth.
-// Usage: late_functions DEPTH COUNT FILE
+// A cycle of 5 ms whose work is ordinarily `ordinary_work`, and every 50th time one of four slow functions, called at a chosen depth. For an
+// emulated machine everything takes PERIOD times as long, and every 10th cycle is late.
+// Usage: late_functions DEPTH COUNT FILE [PERIOD]
 // Writes for each slow call the instant before it, on CLOCK_MONOTONIC in ns, and the name of the function.
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -53,7 +54,8 @@ NOINLINE void cycle(int depth, work slow, long count, long ordinary) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) return 2;
+    if (argc != 4 && argc != 5) return 2;
+    long period = argc == 5 ? atol(argv[4]) : 1, every = period > 1 ? 10 : 50;
     int depth = atoi(argv[1]);
     long late = atol(argv[2]);
     FILE *truth = fopen(argv[3], "w");
@@ -65,14 +67,14 @@ int main(int argc, char **argv) {
     const char *names[] = {"slow_filter", "slow_planner", "slow_logger", "slow_solver"};
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    for (long number = 1; number <= late * 50; number++) {
-        next.tv_nsec += 5000000;
+    for (long number = 1; number <= late * every; number++) {
+        next.tv_nsec += period * 5000000;
         if (next.tv_nsec >= 1000000000) next.tv_nsec -= 1000000000, next.tv_sec++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-        int which = number / 50 % 4;
-        int is_late = number % 50 == 0;
+        int which = number / every % 4;
+        int is_late = number % every == 0;
         int64_t before = ns_of(CLOCK_MONOTONIC);
-        cycle(depth, is_late ? slow[which] : NULL, per_ms * 4, per_ms / 3);
+        cycle(depth, is_late ? slow[which] : NULL, period * per_ms * 4, period * per_ms / 3);
         if (is_late) fprintf(truth, "%" PRId64 " %s\n", before, names[which]);
     }
     return fclose(truth) != 0;

@@ -1,6 +1,5 @@
 // As late_functions.c, in C++: members of a class, and levels that are one template.
-// A cycle of 5 ms whose work is ordinarily `ordinary_work`, and every 50th time one of four slow functions, called at a chosen depth.
-// Usage: late_functions DEPTH COUNT FILE
+// Usage: late_functions DEPTH COUNT FILE [PERIOD]
 // Writes for each slow call the instant before it, on CLOCK_MONOTONIC in ns, and the name of the function.
 #include <cinttypes>
 #include <cstdint>
@@ -47,7 +46,8 @@ NOINLINE void cycle(Controller &controller, int depth, work slow, long count, lo
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) return 2;
+    if (argc != 4 && argc != 5) return 2;
+    long period = argc == 5 ? atol(argv[4]) : 1, every = period > 1 ? 10 : 50;
     int depth = atoi(argv[1]);
     long late = atol(argv[2]);
     FILE *truth = fopen(argv[3], "w");
@@ -62,14 +62,14 @@ int main(int argc, char **argv) {
                            "robot::Controller::slow_logger", "robot::Controller::slow_solver"};
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    for (long number = 1; number <= late * 50; number++) {
-        next.tv_nsec += 5000000;
+    for (long number = 1; number <= late * every; number++) {
+        next.tv_nsec += period * 5000000;
         if (next.tv_nsec >= 1000000000) next.tv_nsec -= 1000000000, next.tv_sec++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr);
-        int which = number / 50 % 4;
-        int is_late = number % 50 == 0;
+        int which = number / every % 4;
+        int is_late = number % every == 0;
         int64_t before = ns_of(CLOCK_MONOTONIC);
-        cycle(controller, depth, is_late ? slow[which]  : nullptr, per_ms * 4, per_ms / 3);
+        cycle(controller, depth, is_late ? slow[which] : nullptr, period * per_ms * 4, period * per_ms / 3);
         if (is_late) fprintf(truth, "%" PRId64 " %s\n", before, names[which]);
     }
     return fclose(truth) != 0;

@@ -104,6 +104,8 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     let (depth, late): (u32, u64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
     let mut truth = File::create(&words[3]).unwrap();
+    let period: u64 = words.get(4).map_or(1, |text| text.parse().unwrap());
+    let every = if period > 1 { 10 } else { 50 };
     let controller = Controller;
     let begun = ns_of(CPU_TIME);
     controller.ordinary_work(20_000_000);
@@ -115,15 +117,15 @@ fn main() {
         (Controller::slow_solver, "late_functions::Controller::slow_solver"),
     ];
     let mut next_ns = ns_of(MONOTONIC);
-    for number in 1..=late * 50 {
-        next_ns += 5_000_000;
+    for number in 1..=late * every {
+        next_ns += period as i64 * 5_000_000;
         let until = Timespec { seconds: next_ns / 1_000_000_000, ns: next_ns % 1_000_000_000 };
         // SAFETY: the pointer leads to a Timespec, and nothing is written.
         unsafe { clock_nanosleep(MONOTONIC, ABSOLUTE, &raw const until, std::ptr::null_mut()) };
-        let (work, name) = slow[(number / 50 % 4) as usize];
-        let is_late = number % 50 == 0;
+        let (work, name) = slow[(number / every % 4) as usize];
+        let is_late = number % every == 0;
         let before_ns = ns_of(MONOTONIC);
-        cycle(&controller, depth, is_late.then_some(work), per_ms * 4, per_ms / 3);
+        cycle(&controller, depth, is_late.then_some(work), period * per_ms * 4, period * per_ms / 3);
         if is_late {
             writeln!(truth, "{before_ns} {name}").unwrap();
         }
