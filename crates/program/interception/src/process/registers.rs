@@ -16,6 +16,8 @@ pub struct Registers {
     pub rdx: u64,
     pub rbx: u64,
     pub rcx: u64,
+    /// The address of the call, for unwinders.
+    pub next: u64,
 }
 
 impl Registers {
