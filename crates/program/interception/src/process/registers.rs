@@ -1,5 +1,7 @@
 //! Registers of the program at a call.
 
+use super::ring::Call;
+
 /// Registers of the program, as the entry saves them.
 #[repr(C)]
 #[derive(Debug)]
@@ -23,6 +25,11 @@ pub struct Registers {
 impl Registers {
     pub fn arguments(&self) -> [u64; 6] {
         [self.rdi, self.rsi, self.rdx, self.r10, self.r8, self.r9]
+    }
+
+    /// The call, under a number with its flags.
+    pub fn call(&self, number: u32) -> Call {
+        Call { number, arguments: self.arguments(), address: self.r11 }
     }
 
     /// The stack pointer of the program.
