@@ -185,6 +185,29 @@ fn functions_of_real_time_threads_are_recorded_and_of_others_their_locks_at_time
 }
 
 #[test]
+fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
+    if !met(&[Program("cc"), Program("c++")]) {
+        return;
+    }
+    let (_plugin, plugin) = built("c++", "plugin.cpp", &["-DPLUGIN", "-shared", "-fPIC"]);
+    // The driver for C links no library of C++.
+    let (_folder, program) = built("cc", "plugin.cpp", &["-ldl"]);
+    let words = [plugin.to_str().unwrap()];
+    let bare = Command::new(&program).args(words).output().unwrap();
+    assert!(bare.status.success(), "{bare:?}");
+    for memory in [memory(), memory_for(Recorded::All)] {
+        let recorded = intercepted(&memory, &program, &words);
+        assert_eq!((recorded.status, &recorded.stdout, &recorded.stderr), (bare.status, &bare.stdout, &bare.stderr));
+    }
+    let memory = memory_for(Recorded::All);
+    intercepted(&memory, &program, &words);
+    let names: Vec<Function> = functions(&memory, 0).into_iter().map(|(function, _)| function).collect();
+    let count = |wanted: Function| names.iter().filter(|function| **function == wanted).count();
+    // Each of 50 texts, and some growth.
+    assert!(count(Function::New) >= 500, "{}", count(Function::New));
+}
+
+#[test]
 fn functions_that_the_program_has_itself_are_named() {
     if !met(&[Program("cc")]) {
         return;

@@ -88,6 +88,9 @@ pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
     if !block.ensure_ring(memory, registers.stack()) || !has_room(block) {
         block.count_lost(memory);
         block.child.store(child, Relaxed);
+        if special == CHANGES_POLICY {
+            policy::changed();
+        }
         return without;
     }
     if in_stub {

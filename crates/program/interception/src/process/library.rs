@@ -36,7 +36,7 @@ pub fn start(memory: Memory) {
     calls::quietly(|| {
         unwinding::prepare();
         for function in Function::ALL {
-            next::find(*function, current());
+            next::find(*function, current(), 0);
             if next::base(next::called(*function)) != next::base(arrive as *const () as usize) {
                 memory.word(at::ELSEWHERE).fetch_or(function.bit(), Relaxed);
             }
@@ -130,9 +130,17 @@ unsafe extern "C-unwind" fn arrive(a: u64, b: u64, c: u64, d: u64, frame: *const
         // SAFETY: the block is a piece of the spare memory, and the arguments are the program's own.
         return unsafe { with_spare(function, arguments) };
     }
-    let Some(next) = next::find(function, block) else { return without_next(function, arguments) };
-    // SAFETY: the program's own call.
-    let call = || unsafe { next(a, b, c, d) };
+    // SAFETY: the frame that the function made on the stack of this thread.
+    let [_, caller] = unsafe { *frame };
+    let next = next::find(function, block, caller);
+    if next.is_none() && !is_of_heap(function) {
+        return without_next(function, arguments);
+    }
+    let call = || match next {
+        // SAFETY: the program's own call.
+        Some(next) => unsafe { next(a, b, c, d) },
+        None => without_next(function, arguments),
+    };
     let recorded = RECORDED.load(Relaxed);
     if recorded == 0 || !is_wanted(recorded, function, arguments, frame, block) {
         return call();
@@ -251,7 +259,7 @@ unsafe fn with_spare(function: Function, [piece, second, third, _]: Arguments) -
         Function::Reallocarray => second.saturating_mul(third),
         _ => return 0,
     };
-    let allocated = match next::find(Function::Malloc, current()) {
+    let allocated = match next::find(Function::Malloc, current(), 0) {
         // SAFETY: the function takes any number.
         Some(next) => unsafe { next(bytes, 0, 0, 0) },
         None => next::spare(bytes),
@@ -263,9 +271,9 @@ unsafe fn with_spare(function: Function, [piece, second, third, _]: Arguments) -
     allocated
 }
 
-/// A function that is being looked up, or one that no loaded library has: a library of C++ that was loaded later has its own.
+/// A function that is being looked up, or that neither a file of the start nor its caller's has.
 fn without_next(function: Function, [first, second, third, _]: Arguments) -> u64 {
-    let other = |other: Function| -> Option<Next> { next::find(other, current()) };
+    let other = |other: Function| -> Option<Next> { next::find(other, current(), 0) };
     match function {
         Function::Malloc | Function::New | Function::NewArray => match other(Function::Malloc) {
             // SAFETY: the function takes any number.
@@ -282,7 +290,8 @@ fn without_next(function: Function, [first, second, third, _]: Arguments) -> u64
             }
             0
         }
-        // The loader locks nothing by these functions.
-        _ => 0,
+        Function::SemaphoreWait | Function::SemaphorePost => u64::MAX,
+        _ if is_of_heap(function) => 0,
+        _ => libc::ENOSYS as u64,
     }
 }

@@ -1,5 +1,7 @@
 //! The functions that the program would call without this library: of the C library, or of another one that is loaded for them.
 //!
+//! A library that is loaded later may bring a function that no other file has: it is looked up where its caller would find it.
+//!
 //! The loader allocates while it looks a function up, at times by the function that is looked up. It then gets a piece of
 //! [`Spare`], which is never freed.
 
@@ -13,39 +15,54 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// A function with as many arguments as any of them has.
 pub type Next = unsafe extern "C-unwind" fn(u64, u64, u64, u64) -> u64;
 
-/// There is no such function.
+/// No file that was loaded at the start has the function.
 const ABSENT: usize = 1;
+/// Attempts to find absent functions in files that were loaded later.
+const ATTEMPTS: usize = 256;
+
+static ATTEMPTED: AtomicUsize = AtomicUsize::new(0);
+/// The last function that was found in such a file.
+static LAST_FOUND: AtomicUsize = AtomicUsize::new(0);
 
 static NEXT: [AtomicUsize; FUNCTIONS] = [const { AtomicUsize::new(0) }; FUNCTIONS];
 
-/// Finds the next function; `None` while one is being looked up, and if there is none.
-pub fn find(function: Function, block: &Block) -> Option<Next> {
+/// Finds the next function for code at an address, 0 for nobody; `None` while one is being looked up, and if there is none.
+pub fn find(function: Function, block: &Block, caller: u64) -> Option<Next> {
     let place = &NEXT[function as usize];
     let mut address = place.load(Acquire);
-    if address == 0 {
-        if block.looks_up.load(Relaxed) != 0 {
-            return None;
-        }
-        block.looks_up.store(1, Relaxed);
-        address = look_up(function);
-        block.looks_up.store(0, Relaxed);
+    if address <= ABSENT {
+        address = find_slowly(function, block, caller, address);
         place.store(address, Release);
     }
-    if address == ABSENT {
+    if address <= ABSENT {
         return None;
     }
     // SAFETY: the address is that of the function, and arguments beyond those that it takes do no harm in registers.
     unsafe { std::mem::transmute::<usize, Option<Next>>(address) }
 }
 
-/// The address of a function in the objects after this library.
-fn look_up(function: Function) -> usize {
+#[cold]
+fn find_slowly(function: Function, block: &Block, caller: u64, known: usize) -> usize {
+    if block.looks_up.load(Relaxed) != 0 {
+        return known;
+    }
+    block.looks_up.store(1, Relaxed);
+    let mut address = if known == 0 { look_up(libc::RTLD_NEXT, function) } else { known };
+    if address == ABSENT && caller != 0 && ATTEMPTED.fetch_add(1, Relaxed) < ATTEMPTS {
+        address = look_up_for(function, caller).unwrap_or(ABSENT);
+    }
+    block.looks_up.store(0, Relaxed);
+    address
+}
+
+/// The address of a function in the files after this library, or in one with the files that it needs.
+fn look_up(among: *mut c_void, function: Function) -> usize {
     let symbol = function.symbol().as_ptr();
     // SAFETY: both strings end with a zero.
     let found = unsafe {
         match version(function) {
-            Some(version) => libc::dlvsym(libc::RTLD_NEXT, symbol, version.as_ptr()),
-            None => libc::dlsym(libc::RTLD_NEXT, symbol),
+            Some(version) => libc::dlvsym(among, symbol, version.as_ptr()),
+            None => libc::dlsym(among, symbol),
         }
     };
     if found.is_null() {
@@ -56,20 +73,54 @@ fn look_up(function: Function) -> usize {
     found as usize
 }
 
+/// The address of a function in the file of its caller and in those that it needs. The file with the function stays loaded.
+fn look_up_for(function: Function, caller: u64) -> Option<usize> {
+    let is_own = |address: usize| base(address) == base(look_up_for as *const () as usize);
+    let caller = usize::try_from(caller).ok()?;
+    // A function of C++ that jumps to another one was called from here.
+    let caller = if is_own(caller) { LAST_FOUND.load(Relaxed) } else { caller };
+    let file = opened(caller)?;
+    let found = look_up(file, function);
+    // SAFETY: the file was opened just now, and stays loaded for its caller.
+    unsafe { libc::dlclose(file) };
+    if found == ABSENT || is_own(found) || opened(found).is_none() {
+        return None;
+    }
+    LAST_FOUND.store(found, Relaxed);
+    Some(found)
+}
+
+/// Opens the loaded file that has an address.
+fn opened(address: usize) -> Option<*mut c_void> {
+    let name = about(address)?.dli_fname;
+    // SAFETY: the name ends with a zero, and nothing is loaded that is not there.
+    let file = unsafe { libc::dlopen(name, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if file.is_null() {
+        // SAFETY: as in `look_up`.
+        unsafe { libc::dlerror() };
+        return None;
+    }
+    Some(file)
+}
+
 /// The address of the function that the program calls.
 pub fn called(function: Function) -> usize {
     // SAFETY: the string ends with a zero.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, function.symbol().as_ptr()) as usize }
 }
 
-/// Where the file that has an address is loaded.
+/// Where the file that has an address is loaded; 0 if none has it.
 pub fn base(address: usize) -> usize {
+    about(address).map_or(0, |about| about.dli_fbase as usize)
+}
+
+fn about(address: usize) -> Option<libc::Dl_info> {
     let mut about = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
     // SAFETY: the loader fills the description where it returns something else than 0.
     match unsafe { libc::dladdr(address as *const c_void, about.as_mut_ptr()) } {
-        0 => 0,
+        0 => None,
         // SAFETY: as above.
-        _ => unsafe { about.assume_init() }.dli_fbase as usize,
+        _ => Some(unsafe { about.assume_init() }),
     }
 }
 
