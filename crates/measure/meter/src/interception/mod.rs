@@ -405,6 +405,19 @@ mod tests {
     }
 
     #[test]
+    fn recorded_functions_are_described_and_those_that_are_not_seen_named_once() {
+        let file = memory();
+        let mut reader = Intercepted::open(file.path()).unwrap();
+        assert_eq!(reader.describe(0).library, None);
+        let put = |bytes: &[u8], offset: usize| file.as_file().write_all_at(bytes, offset as u64).unwrap();
+        put(&(Recorded::All as u32).to_le_bytes(), at::LIBRARY_CALLS);
+        let elsewhere = [Function::Delete, Function::DeleteSized, Function::Free].map(Function::bit);
+        put(&elsewhere.iter().sum::<u64>().to_le_bytes(), at::ELSEWHERE);
+        let library = reader.describe(0).library.unwrap();
+        assert_eq!((library.all_threads, library.elsewhere), (true, vec!["free".into(), "operator delete".into()]));
+    }
+
+    #[test]
     fn the_ring_of_a_process_that_ended_is_free_for_another_one() {
         let file = memory();
         let mut reader = Intercepted::open(file.path()).unwrap();
