@@ -273,9 +273,11 @@ fn of_finding(finding: &Habit, denied: bool, page: &mut Page) {
     let worst = finding.worst_ns.map_or(String::new(), |ns| format!(", worst {}", latency(ns)));
     let mark = if denied { "  ! " } else { "  - " };
     page.wrapped(mark, &format!("{title} [{}]: {}{number}{rate}{worst}", finding.rule, finding.what));
-    // The last frames without a name are those that start a thread.
-    let named = finding.stack.iter().rposition(|frame| frame.function.is_some()).map_or(1, |last| last + 1);
-    let frames: Vec<String> = finding.stack.iter().take(named.min(FRAMES_MAX)).map(frame).collect();
+    // The last frames, of the C library or without a name, start the thread.
+    let (stack, is_named) = (&finding.stack, |frame: &Frame| frame.function.is_some());
+    let of_program = stack.iter().rposition(|frame| is_named(frame) && !is_of_c_library(frame));
+    let last = of_program.or_else(|| stack.iter().rposition(is_named)).unwrap_or(0);
+    let frames: Vec<String> = stack.iter().take((last + 1).min(FRAMES_MAX)).map(frame).collect();
     if !frames.is_empty() {
         page.wrapped("      from ", &frames.join(" < "));
     }
@@ -293,7 +295,11 @@ fn policy(thread: &ThreadReport) -> String {
 
 /// The first frame outside of the C library: the library's wrapper of a call says no more than the call.
 fn caller(stack: &[Frame]) -> Option<String> {
-    stack.iter().find(|frame| frame.function.is_some() && !frame.file.as_deref().is_some_and(is_c_library)).map(frame)
+    stack.iter().find(|frame| frame.function.is_some() && !is_of_c_library(frame)).map(frame)
+}
+
+fn is_of_c_library(frame: &Frame) -> bool {
+    frame.file.as_deref().is_some_and(is_c_library)
 }
 
 fn frame(frame: &Frame) -> String {
