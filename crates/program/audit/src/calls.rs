@@ -20,7 +20,7 @@ pub struct Moment {
 pub enum Half {
     Start { number: i64, arguments: [u64; 6], stack: Vec<u64>, injected: bool, lost_before: u64 },
     End { answer: i64 },
-    Library { call: Call, stack: Vec<u64>, lost_before: u64 },
+    Library { call: Box<Call>, stack: Vec<u64>, lost_before: u64 },
 }
 
 impl Half {
@@ -107,7 +107,8 @@ fn of_function(record: &Record, executable: &Executable) -> Option<Moment> {
         end_ns: instant(record.returned).max(start_ns),
         ..Call::default()
     };
-    let half = Half::Library { call, stack: stack(record, executable), lost_before: lost_before(record) };
+    let half =
+        Half::Library { call: Box::new(call), stack: stack(record, executable), lost_before: lost_before(record) };
     Some(Moment { at_ns: start_ns, tid: record.tid, call: half })
 }
 

@@ -75,7 +75,7 @@ pub struct AuditArguments {
 #[derive(Debug, Clone, Copy)]
 pub enum Format {
     Text,
-    /// Every system call of every thread, in order
+    /// Every call of every thread, in order
     Calls,
     /// For another program
     Document(&'static dyn AuditFormat),
@@ -88,7 +88,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
         about: format.about(),
     };
     let text = Entry { value: Format::Text, name: "text", about: "A page for the terminal" };
-    let calls = Entry { value: Format::Calls, name: "calls", about: "Every system call of every thread, in order" };
+    let calls = Entry { value: Format::Calls, name: "calls", about: "Every call of every thread, in order" };
     entry_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
 }
 
