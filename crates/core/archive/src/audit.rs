@@ -160,6 +160,17 @@ pub enum PatchRefusal {
     Architecture,
 }
 
+/// How calls of the C library were recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LibraryCalls {
+    /// Of every thread. Otherwise of real-time threads, and of the others a lock that they take, now and then.
+    pub all_threads: bool,
+    /// Functions that some process takes from elsewhere, as from an allocator in its own file: their calls are not seen.
+    pub elsewhere: Vec<String>,
+}
+
 /// How the system calls of an intercepted program were recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -173,6 +184,9 @@ pub struct Interception {
     /// The first of those.
     pub unpatched: Vec<Unpatched>,
     pub refusal: Option<PatchRefusal>,
+    /// Calls of the C library were recorded as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library: Option<LibraryCalls>,
     /// Calls that the program could not record, and those over the budget.
     pub lost: u64,
 }

@@ -11,10 +11,10 @@ pub enum Source {
     Trace,
 }
 
-/// A system call from its entry to its exit.
+/// A system call from its entry to its exit, or a call of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
-    /// Number of the architecture.
+    /// Number of the architecture, or of the function.
     pub number: i64,
     pub arguments: [u64; 6],
     /// `None` if the call had not returned when the recording ended.
@@ -94,6 +94,8 @@ impl Signal {
 pub struct Activity {
     pub tid: i32,
     pub calls: Vec<Call>,
+    /// Calls of functions of the C library, whose numbers are those of [`call_ring::function::Function`].
+    pub library_calls: Vec<Call>,
     pub faults: Vec<Fault>,
     pub signals: Vec<Signal>,
     /// Time of which events of the trace are missing, in ns.

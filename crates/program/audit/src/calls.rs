@@ -1,11 +1,13 @@
 //! The calls that an intercepted program recorded itself, as moments in order of time.
 
+use crate::activity::Call;
 use crate::decode::Event;
 use archive::audit::AuditDescription;
+use call_ring::function::Function;
 use call_ring::record::{NEVER, Record, records};
 use std::collections::BTreeMap;
 
-/// The start or the end of a call.
+/// The start or the end of a system call, or a call of a function of the C library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
     pub at_ns: i64,
@@ -13,18 +15,21 @@ pub struct Moment {
     pub call: Half,
 }
 
-/// Half of a call.
+/// Half of a system call, or the whole of a call of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Half {
     Start { number: i64, arguments: [u64; 6], stack: Vec<u64>, injected: bool, lost_before: u64 },
     End { answer: i64 },
+    Library { call: Box<Call>, stack: Vec<u64>, lost_before: u64 },
 }
 
 impl Half {
-    pub fn event(&self) -> Event {
+    /// What the trace would have of it; `None` for a function, of which it has nothing.
+    pub fn event(&self) -> Option<Event> {
         match self {
-            Self::Start { number, arguments, .. } => Event::Enter { number: *number, arguments: *arguments },
-            Self::End { answer } => Event::Exit { answer: *answer },
+            Self::Start { number, arguments, .. } => Some(Event::Enter { number: *number, arguments: *arguments }),
+            Self::End { answer } => Some(Event::Exit { answer: *answer }),
+            Self::Library { .. } => None,
         }
     }
 
@@ -36,7 +41,7 @@ impl Half {
     /// Where a call came from.
     pub fn stack(&self) -> Option<&[u64]> {
         match self {
-            Self::Start { stack, .. } => Some(stack),
+            Self::Start { stack, .. } | Self::Library { stack, .. } => Some(stack),
             Self::End { .. } => None,
         }
     }
@@ -44,7 +49,7 @@ impl Half {
     /// Calls of the thread that were lost since the one before.
     pub fn lost_before(&self) -> u64 {
         match self {
-            Self::Start { lost_before, .. } => *lost_before,
+            Self::Start { lost_before, .. } | Self::Library { lost_before, .. } => *lost_before,
             Self::End { .. } => 0,
         }
     }
@@ -55,23 +60,25 @@ fn lost_before(record: &Record) -> u64 {
     record.mark >> 32
 }
 
-/// Both halves of every call. Each thread's calls keep the order in which they were recorded, whatever their instants say.
+/// Both halves of every system call, and every call of a function. Each thread's system calls keep the order in which they were
+/// recorded, whatever their instants say.
 pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
     let mut by_thread: BTreeMap<i32, Vec<Record>> = BTreeMap::new();
-    for record in records(bytes) {
-        by_thread.entry(record.tid).or_default().push(record);
-    }
     let executable = Executable::of(description);
     let mut moments = Vec::new();
+    for record in records(bytes) {
+        match record.library {
+            true => moments.extend(of_function(&record, &executable)),
+            false => by_thread.entry(record.tid).or_default().push(record),
+        }
+    }
     for (tid, records) in by_thread {
         let mut last_ns = i64::MIN;
         let mut following = records.iter().skip(1);
         for record in &records {
             let next_ns = following.next().map_or(i64::MAX, |next| instant(next.entered));
             let start_ns = instant(record.entered).max(last_ns);
-            let frames = record.callers.iter().copied().take_while(|caller| *caller != 0);
-            let frames = frames.filter(|caller| executable.contains(*caller));
-            let stack = std::iter::once(record.address).chain(frames).collect();
+            let stack = stack(record, &executable);
             let number = i64::from(record.number);
             let (arguments, injected) = (record.arguments, record.injected);
             let start = Half::Start { number, arguments, stack, injected, lost_before: lost_before(record) };
@@ -86,6 +93,30 @@ pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
     }
     moments.sort_by_key(|moment| moment.at_ns);
     moments
+}
+
+/// A call of a function. Its record was made when it returned, so its instants are taken as they are.
+fn of_function(record: &Record, executable: &Executable) -> Option<Moment> {
+    Function::from_number(record.number)?;
+    let start_ns = instant(record.entered);
+    let call = Call {
+        number: i64::from(record.number),
+        arguments: record.arguments,
+        answer: Some(record.result),
+        start_ns,
+        end_ns: instant(record.returned).max(start_ns),
+        ..Call::default()
+    };
+    let half =
+        Half::Library { call: Box::new(call), stack: stack(record, executable), lost_before: lost_before(record) };
+    Some(Moment { at_ns: start_ns, tid: record.tid, call: half })
+}
+
+/// The address of the call, and the return addresses that are in code.
+fn stack(record: &Record, executable: &Executable) -> Vec<u64> {
+    let frames = record.callers.iter().copied().take_while(|caller| *caller != 0);
+    let frames = frames.filter(|caller| executable.contains(*caller));
+    std::iter::once(record.address).chain(frames).collect()
 }
 
 fn instant(ns: u64) -> i64 {
@@ -129,6 +160,7 @@ mod tests {
             returned,
             number,
             injected: false,
+            library: false,
             tid,
             arguments: [0; 6],
             result: 0,
@@ -156,6 +188,20 @@ mod tests {
             (1, 95, true),
         ];
         assert_eq!(short, expected);
+    }
+
+    #[test]
+    fn a_function_keeps_its_instants_and_shortens_no_system_call() {
+        // It waited in the system call, and was recorded after it.
+        let lock = Record { library: true, ..record(1, Function::MutexLock as u32, 5, 95) };
+        let unknown = Record { library: true, ..record(1, 999, 6, 7) };
+        let records = [record(1, 202, 10, 90), lock, unknown, record(1, 230, 100, 110)];
+        let bytes: Vec<u8> = records.iter().flat_map(Record::bytes).collect();
+        let moments = moments(&bytes, &AuditDescription::default());
+        let instants: Vec<i64> = moments.iter().map(|moment| moment.at_ns).collect();
+        assert_eq!(instants, [5, 10, 90, 100, 110]);
+        let Half::Library { call, .. } = &moments[0].call else { panic!("{moments:?}") };
+        assert_eq!((call.number, call.duration_ns()), (i64::from(Function::MutexLock as u32), 90));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub enum Site {
 /// Joins neighbours of each frequent site of a thread, the last event of the thread excepted: it may go on.
 pub fn condense(thread: &mut Activity, site: Site) {
     join(&mut thread.calls, |call| of_call(call, site), join_calls);
+    join(&mut thread.library_calls, of_function, join_calls);
     join(&mut thread.faults, |fault| (fault.user, fault.instruction, fault.stack.clone()), join_faults);
     join(&mut thread.signals, |signal| signal.number, join_signals);
 }
@@ -26,6 +27,12 @@ pub fn condense(thread: &mut Activity, site: Site) {
 fn of_call(call: &Call, site: Site) -> (i64, bool, bool, u64, Rc<[u64]>) {
     let object = if site == Site::WithObject { call.arguments[0] } else { 0 };
     (call.number, call.injected, call.waited_ns > 0, object, call.stack.clone())
+}
+
+/// Only a lock is an object: each block of the heap has another address.
+fn of_function(call: &Call) -> (i64, u64, Rc<[u64]>) {
+    let is_lock = crate::library::function(call).is_some_and(|function| crate::library::lock_of(function).is_some());
+    (call.number, if is_lock { call.arguments[0] } else { 0 }, call.stack.clone())
 }
 
 /// In place: memory is short when events are joined.

@@ -18,6 +18,7 @@ pub mod cycles;
 mod decode;
 pub mod frame;
 pub mod injection;
+pub mod library;
 mod lost;
 pub mod naming;
 mod pages;

@@ -35,6 +35,12 @@ impl Memory {
     }
 }
 
+/// Whether a file is a library of C or C++, or the loader: the caller of its function says more.
+pub fn is_c_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["libc.", "libc-", "libc++", "libstdc++", "libpthread", "ld-"].iter().any(|start| name.starts_with(start))
+}
+
 /// Finds places of one process, each in a time that hardly grows with their number.
 #[derive(Debug, Clone)]
 pub struct Places<'a>(Option<Rc<Process<'a>>>);

@@ -144,12 +144,18 @@ impl Reading {
             return;
         }
         let Moment { at_ns, tid, call: call_half } = moment;
-        self.take(tid, at_ns, call_half.event(), Source::Calls);
+        match call_half.event() {
+            Some(event) => self.take(tid, at_ns, event, Source::Calls),
+            None => self.take_function(tid, at_ns, &call_half),
+        }
         if let Some(thread) = self.recorded.threads.get_mut(&tid) {
             thread.records_calls = true;
             if call_half.lost_before() > 0 {
                 thread.lost_calls.add(at_ns, i64::try_from(call_half.lost_before()).unwrap_or(i64::MAX));
             }
+        }
+        if matches!(call_half, calls::Half::Library { .. }) {
+            return;
         }
         if let (Some(stack), Some(open)) = (call_half.stack(), self.open.get_mut(&tid)) {
             open.stack_of = StackOf::Nothing;
@@ -159,6 +165,23 @@ impl Reading {
                 call.injected = call_half.is_injected();
                 call.stack = stack;
             }
+        }
+    }
+
+    /// A call of a function, which is recorded as a whole: the thread may be in the middle of another one, and of a system call
+    /// that a signal handler interrupted.
+    fn take_function(&mut self, tid: i32, at_ns: i64, half: &calls::Half) {
+        let calls::Half::Library { call, stack, .. } = half else { return };
+        let (stack, bytes) = self.known_stacks.one(stack);
+        self.kept_bytes += bytes + size_of::<Call>();
+        let thread = self.recorded.threads.entry(tid).or_insert_with(|| {
+            self.kept_bytes += size_of::<Activity>() + size_of::<Open>();
+            Activity::new(tid, at_ns)
+        });
+        thread.last_ns = thread.last_ns.max(at_ns);
+        thread.library_calls.push(Call { stack, ..(**call).clone() });
+        if let Some(open) = self.open.get_mut(&tid) {
+            open.end_wait(thread, at_ns);
         }
     }
 

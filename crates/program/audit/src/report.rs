@@ -8,7 +8,9 @@ use crate::places::Places;
 use crate::read::Recorded;
 use crate::rules::{self, Habit, Subject};
 use crate::system_calls::name;
-use archive::audit::{AuditDescription, AuditedProcess, AuditedThread, Interception, PatchRefusal, UnpatchedReason};
+use archive::audit::{
+    AuditDescription, AuditedProcess, AuditedThread, Interception, LibraryCalls, PatchRefusal, UnpatchedReason,
+};
 use archive::settings::Policy;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ pub enum Scope {
     All,
 }
 
-/// One kind of system call of a thread, in its loop.
+/// One kind of system call of a thread in its loop, or calls of a function from one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallCount {
     pub name: String,
@@ -58,6 +60,8 @@ pub struct ThreadReport {
     pub work: Option<WorkByInjection>,
     /// Most frequent first.
     pub calls: Vec<CallCount>,
+    /// Calls of functions of the C library in its loop, of each place; most frequent first. Empty unless they were recorded.
+    pub library_calls: Vec<CallCount>,
 }
 
 /// The whole audit.
@@ -100,6 +104,8 @@ pub struct InterceptionReport {
     /// Calls that were not recorded because the memory was full.
     pub lost: u64,
     pub refusal: Option<PatchRefusal>,
+    /// Calls of the C library were recorded as well.
+    pub library: Option<LibraryCalls>,
     /// Where calls are not seen; each place of a file once.
     pub unpatched: Vec<UnpatchedReport>,
     /// Instructions that were not patched either and that the library did not list, because it found too many.
@@ -128,7 +134,7 @@ pub fn judge(
         .filter(|activity| {
             // The kernel records a few events of threads that run next, which are not the program's.
             let only_faults = !activity.faults.is_empty() && known.threads.contains_key(&activity.tid);
-            !activity.calls.is_empty() || only_faults
+            !activity.calls.is_empty() || !activity.library_calls.is_empty() || only_faults
         })
         .map(|activity| known.subject(activity, settle_ns))
         .collect();
@@ -170,9 +176,10 @@ fn intercepted(known: &Known<'_>, recorded: &Interception, naming: &mut Naming<'
         unpatched.entry(key).or_insert(UnpatchedReport { place, reason: one.reason });
     }
     let Interception { processes, patched, not_patched, lost, refusal, .. } = *recorded;
+    let library = recorded.library.clone();
     let unpatched = unpatched.into_values().collect();
     let not_listed = not_patched.saturating_sub(recorded.unpatched.len() as u64);
-    InterceptionReport { processes, patched, not_patched, lost, refusal, unpatched, not_listed }
+    InterceptionReport { processes, patched, not_patched, lost, refusal, library, unpatched, not_listed }
 }
 
 /// The known threads and processes, by number.
@@ -210,7 +217,8 @@ impl<'a> Known<'a> {
         let machine = places.process().and_then(|process| process.machine.as_deref()).unwrap_or(self.machine);
         let cycles = cycles::find(activity, settle_ns);
         let mut subject = Subject { thread: known, activity, cycles, recorded_calls: 0, places, machine };
-        subject.recorded_calls = subject.calls().map(Call::count).fold(0, u64::saturating_add);
+        let calls = subject.calls().chain(subject.library_calls().map(|(call, _)| call));
+        subject.recorded_calls = calls.map(Call::count).fold(0, u64::saturating_add);
         subject
     }
 }
@@ -218,29 +226,18 @@ impl<'a> Known<'a> {
 fn thread(subject: &Subject<'_>, naming: &mut Naming<'_>) -> ThreadReport {
     let mut by_number: BTreeMap<i64, Vec<&Call>> = BTreeMap::new();
     subject.calls().for_each(|call| by_number.entry(call.number).or_default().push(call));
-    let mut calls: Vec<CallCount> = by_number
-        .into_iter()
-        // No kernel has as many, so these are numbers of no call.
-        .take(CALLS_MAX)
-        .filter_map(|(number, calls)| {
-            let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
-            Some(CallCount {
-                name: name(subject.machine, number).map_or_else(|| format!("call {number}"), str::to_owned),
-                count: calls.iter().map(|call| call.count()).sum(),
-                total_ns: calls.iter().fold(0, |sum, call| call.total_ns().saturating_add(sum)),
-                worst_ns: worst.duration_ns(),
-                injected: calls.iter().filter(|call| call.injected).map(|call| call.count()).sum(),
-                waits: calls.iter().filter(|call| call.waited_ns > 0).map(|call| call.count()).sum(),
-                stack: naming.stack(subject.thread.pid, &subject.places, &worst.stack),
-            })
-        })
-        .collect();
+    let named = |number| name(subject.machine, number).map_or_else(|| format!("call {number}"), str::to_owned);
+    // No kernel has as many, so these are numbers of no call.
+    let of_number = by_number.into_iter().take(CALLS_MAX);
+    let mut calls: Vec<CallCount> =
+        of_number.filter_map(|(number, calls)| counted(subject, named(number), &calls, naming)).collect();
     calls.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.name.cmp(&other.name)));
     let AuditedThread { tid, pid, name, policy, priority, faults_first, faults_last, .. } = subject.thread.clone();
     let (cycles, loop_ns) = (subject.cycles.map(|found| found.cycles), subject.cycles.map(length_ns));
     let faults_counted = faults_last.zip(faults_first).map(|(last, first)| last.saturating_sub(first));
     let recorded_ns = subject.seen_ns();
     let lost_calls = subject.lost_calls().filter(|_| subject.activity.records_calls);
+    let library_calls = library_calls(subject, naming);
     let any_injected = calls.iter().any(|call| call.injected > 0);
     let work = subject.cycles.filter(|_| any_injected).map(|found| cycles::work(subject.activity, &found));
     ThreadReport {
@@ -256,12 +253,39 @@ fn thread(subject: &Subject<'_>, naming: &mut Naming<'_>) -> ThreadReport {
         faults_counted,
         work,
         calls,
+        library_calls,
     }
+}
+
+/// Calls of functions, of each place.
+fn library_calls(subject: &Subject<'_>, naming: &mut Naming<'_>) -> Vec<CallCount> {
+    let mut by_place: BTreeMap<(&str, u64), Vec<&Call>> = BTreeMap::new();
+    for (call, function) in subject.library_calls() {
+        by_place.entry((function.name(), subject.place(call))).or_default().push(call);
+    }
+    let of_place = by_place.into_iter().take(CALLS_MAX);
+    let counts = of_place.filter_map(|((name, _), calls)| counted(subject, name.to_owned(), &calls, naming));
+    let mut counts: Vec<CallCount> = counts.collect();
+    counts.sort_by(|one, other| other.count.cmp(&one.count).then_with(|| one.name.cmp(&other.name)));
+    counts
+}
+
+fn counted(subject: &Subject<'_>, name: String, calls: &[&Call], naming: &mut Naming<'_>) -> Option<CallCount> {
+    let worst = calls.iter().max_by_key(|call| call.duration_ns())?;
+    Some(CallCount {
+        name,
+        count: calls.iter().map(|call| call.count()).sum(),
+        total_ns: calls.iter().fold(0, |sum, call| call.total_ns().saturating_add(sum)),
+        worst_ns: worst.duration_ns(),
+        injected: calls.iter().filter(|call| call.injected).map(|call| call.count()).sum(),
+        waits: calls.iter().filter(|call| call.waited_ns > 0).map(|call| call.count()).sum(),
+        stack: naming.stack(subject.thread.pid, &subject.places, &worst.stack),
+    })
 }
 
 fn length_ns(found: Loop) -> i64 {
     found.end_ns.saturating_sub(found.start_ns)
 }
 
-/// Most kinds of system calls of a thread.
+/// Most kinds of system calls of a thread, and most places of functions.
 const CALLS_MAX: usize = 1000;

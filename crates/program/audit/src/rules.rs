@@ -3,6 +3,7 @@
 mod address_space;
 mod blocking_io;
 mod frequent_calls;
+mod heap;
 mod interrupt_thread;
 mod locks;
 mod memory_unlocked;
@@ -15,11 +16,13 @@ mod yields;
 use crate::activity::{Activity, Call, Source};
 use crate::cycles::{Loop, STORM_PER_SECOND};
 use crate::frame::Frame;
+use crate::library;
 use crate::naming::Naming;
-use crate::places::Places;
+use crate::places::{Places, is_c_library};
 use crate::system_calls;
 use archive::audit::{AuditDescription, AuditedThread};
 use archive::settings::Policy;
+use call_ring::function::Function;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,13 +43,16 @@ pub struct Rule {
 }
 
 /// Every rule, in the order of findings.
-pub const RULES: [Rule; 15] = [
+pub const RULES: [Rule; 18] = [
     memory_unlocked::RULE,
     page_faults::PAGE_FAULT,
     page_faults::STACK_FAULT,
     address_space::RULE,
+    heap::ALLOCATION,
+    heap::RELEASE,
     blocking_io::RULE,
     locks::WITHOUT_INHERITANCE,
+    locks::TAKEN,
     locks::SHARED,
     sleeps::WALL_CLOCK,
     sleeps::RELATIVE,
@@ -91,7 +97,7 @@ pub struct Subject<'a> {
     pub thread: AuditedThread,
     pub activity: &'a Activity,
     pub cycles: Option<Loop>,
-    /// Calls in its loop that were recorded.
+    /// Calls in its loop that were recorded, of functions as well.
     pub recorded_calls: u64,
     pub places: Places<'a>,
     pub machine: &'a str,
@@ -106,6 +112,20 @@ impl<'a> Subject<'a> {
     pub fn calls(&self) -> impl Iterator<Item = &'a Call> + use<'a> {
         let (activity, cycles) = (self.activity, self.cycles);
         activity.calls.iter().filter(move |call| cycles.is_some_and(|cycles| cycles.contains(call.start_ns)))
+    }
+
+    /// Its calls of functions of the C library in its loop.
+    pub fn library_calls(&self) -> impl Iterator<Item = (&'a Call, Function)> + use<'a> {
+        let (activity, cycles) = (self.activity, self.cycles);
+        let calls = activity.library_calls.iter();
+        let calls = calls.filter(move |call| cycles.is_some_and(|cycles| cycles.contains(call.start_ns)));
+        calls.filter_map(|call| Some((call, library::function(call)?)))
+    }
+
+    /// Where the program called a function: what the C library calls itself is called from there, too.
+    pub fn place(&self, call: &Call) -> u64 {
+        let is_of_program = |address: &&u64| !self.places.code(**address).is_some_and(|(file, _)| is_c_library(file));
+        call.stack.iter().find(is_of_program).or(call.stack.first()).copied().unwrap_or(0)
     }
 
     pub fn is_in_loop(&self, at_ns: i64) -> bool {
@@ -159,6 +179,8 @@ struct Sight<'a> {
     worst_ns: Option<i64>,
     at_ns: Option<i64>,
     stack: &'a [u64],
+    /// Sights of another place are another finding; 0 if the place does not matter.
+    place: u64,
 }
 
 impl<'a> Sight<'a> {
@@ -172,11 +194,17 @@ impl<'a> Sight<'a> {
             worst_ns,
             at_ns: Some(call.start_ns),
             stack: &call.stack,
+            place: 0,
         }
     }
 
+    /// A call of a function: each place that calls it is a finding.
+    fn of_function(rule: &'static Rule, subject: &Subject<'a>, call: &'a Call, what: String) -> Self {
+        Self { place: subject.place(call), ..Self::of_call(rule, call, what) }
+    }
+
     fn of_state(rule: &'static Rule, what: String) -> Self {
-        Self { rule, what, source: Source::Trace, count: 0, worst_ns: None, at_ns: None, stack: &[] }
+        Self { rule, what, source: Source::Trace, count: 0, worst_ns: None, at_ns: None, stack: &[], place: 0 }
     }
 }
 
@@ -198,6 +226,7 @@ pub fn check(
         joined.extend(memory_unlocked::check(subject));
         joined.extend(page_faults::check(subject, faults_are_counted));
         joined.extend(address_space::check(subject));
+        joined.extend(heap::check(subject));
         joined.extend(blocking_io::check(subject));
         joined.extend(locks::check(subject, &locks, naming));
         joined.extend(sleeps::check(subject));
@@ -256,7 +285,7 @@ impl<'a> Sites<'a> {
 /// One for each rule and what it is about.
 #[derive(Debug, Default)]
 struct Joined<'a> {
-    sights: BTreeMap<(&'static str, String), Sites<'a>>,
+    sights: BTreeMap<(&'static str, String, u64), Sites<'a>>,
     /// There were more than are kept.
     more: bool,
 }
@@ -267,7 +296,7 @@ impl<'a> Joined<'a> {
     }
 
     fn add(&mut self, sight: Sight<'a>) {
-        let key = (sight.rule.name, sight.what.clone());
+        let key = (sight.rule.name, sight.what.clone(), sight.place);
         if let Some(known) = self.sights.get_mut(&key) {
             known.add(sight);
         } else if self.sights.len() < FINDINGS_MAX {

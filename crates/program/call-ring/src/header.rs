@@ -3,7 +3,7 @@
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = at::UNPATCHED + UNPATCHED_MAX * UNPATCHED_BYTES;
 /// First word: a library of another version leaves the memory alone.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"tardyC01");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"tardyC02");
 
 /// Rules of injection.
 pub const RULES_MAX: usize = 16;
@@ -27,7 +27,11 @@ pub mod at {
     pub const LOST: usize = 40;
     /// `u64`: rings that were taken so far.
     pub const GENERATION: usize = 48;
-    pub const RULE: usize = 64;
+    /// `u32`: whose calls of the C library are recorded, as [`crate::function::Recorded`]; 0 is nobody's.
+    pub const LIBRARY_CALLS: usize = 56;
+    /// `u64`: functions that some process takes from elsewhere, as [`crate::function::Function::bit`].
+    pub const ELSEWHERE: usize = 64;
+    pub const RULE: usize = 128;
     pub const UNPATCHED: usize = RULE + super::RULES_MAX * super::RULE_BYTES;
 }
 

@@ -1,4 +1,4 @@
-//! The memory in which an intercepted program leaves its system calls, byte by byte.
+//! The memory in which an intercepted program leaves its system calls, and calls of the C library, byte by byte.
 //!
 //! The host creates it, the library in the program writes it, and the meter reads it as a file: a mapping of memory that
 //! an untrusted program may change meanwhile is not needed. In order: [`header`], one control block for each ring, and
@@ -10,6 +10,7 @@
 
 #![deny(clippy::disallowed_methods)]
 
+pub mod function;
 pub mod header;
 pub mod record;
 

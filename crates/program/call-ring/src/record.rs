@@ -1,4 +1,4 @@
-//! One system call, in memory and in the archive: 128 bytes, little endian.
+//! One system call, or one call of a function of the C library, in memory and in the archive: 128 bytes, little endian.
 //!
 //! In memory the instants are ticks of the processor's cycle counter; the meter stores ns of CLOCK_MONOTONIC instead, and
 //! the process in place of the mark.
@@ -25,6 +25,9 @@ pub mod at {
 pub const NEVER: u64 = u64::MAX;
 /// Bit of [`at::NUMBER`]: a delay or an error was injected.
 pub const INJECTED: u32 = 1 << 31;
+/// Bit of [`at::NUMBER`]: the rest is a [`crate::function::Function`] and not a system call. Such a record is made after the
+/// call, so it follows the system calls of its function. The second argument of a mutex is its kind, as the C library has it.
+pub const LIBRARY: u32 = 1 << 30;
 
 /// A record, read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +38,12 @@ pub struct Record {
     pub returned: u64,
     pub number: u32,
     pub injected: bool,
+    /// The number is that of a function.
+    pub library: bool,
     pub tid: i32,
     pub arguments: [u64; 6],
     pub result: i64,
-    /// The instruction after the system call, as the kernel has it.
+    /// The instruction after the call, as the kernel has it.
     pub address: u64,
     /// Return addresses, innermost first, found by frame pointers; 0 where there are no more.
     pub callers: [u64; CALLERS],
@@ -58,8 +63,9 @@ impl Record {
             mark: word(at::MARK),
             entered: word(at::ENTERED),
             returned: word(at::RETURNED),
-            number: number & !INJECTED,
+            number: number & !(INJECTED | LIBRARY),
             injected: number & INJECTED != 0,
+            library: number & LIBRARY != 0,
             tid: half(at::TID) as i32,
             arguments: std::array::from_fn(|index| word(at::ARGUMENTS + index * 8)),
             result: word(at::RESULT) as i64,
@@ -72,7 +78,8 @@ impl Record {
     pub fn bytes(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-        let number = self.number & !INJECTED | if self.injected { INJECTED } else { 0 };
+        let flags = if self.injected { INJECTED } else { 0 } | if self.library { LIBRARY } else { 0 };
+        let number = self.number & !(INJECTED | LIBRARY) | flags;
         put(at::MARK, self.mark);
         put(at::ENTERED, self.entered);
         put(at::RETURNED, self.returned);

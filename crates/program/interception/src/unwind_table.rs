@@ -15,26 +15,31 @@ const FUNCTIONS_MAX: usize = 4_000_000;
 /// The functions that a table lists, in order of address, without overlaps. `read` returns the 4 bytes at an address of the
 /// file, if they are mapped; whatever they are, the result is a list.
 pub fn functions(table: u64, read: &dyn Fn(u64) -> Option<u32>) -> Vec<Range<u64>> {
+    described(table, read).into_iter().map(|(function, _)| function).collect()
+}
+
+/// The same, each with the address of its description.
+pub fn described(table: u64, read: &dyn Fn(u64) -> Option<u32>) -> Vec<(Range<u64>, u64)> {
     listed(table, read).unwrap_or_default()
 }
 
-fn listed(table: u64, read: &dyn Fn(u64) -> Option<u32>) -> Option<Vec<Range<u64>>> {
+fn listed(table: u64, read: &dyn Fn(u64) -> Option<u32>) -> Option<Vec<(Range<u64>, u64)>> {
     let [version, encodings @ ..] = read(table)?.to_le_bytes();
     if version != 1 || encodings != ENCODINGS {
         return None;
     }
     let count = (read(table.checked_add(8)?)? as usize).min(FUNCTIONS_MAX);
-    let mut functions: Vec<Range<u64>> = Vec::new();
+    let mut functions: Vec<(Range<u64>, u64)> = Vec::new();
     for index in 0..count {
         let Some(function) = function(table, HEADER_BYTES + index * ENTRY_BYTES, read) else { continue };
-        if functions.last().is_none_or(|before| before.end <= function.start) {
+        if functions.last().is_none_or(|(before, _)| before.end <= function.0.start) {
             functions.push(function);
         }
     }
     Some(functions)
 }
 
-fn function(table: u64, entry: usize, read: &dyn Fn(u64) -> Option<u32>) -> Option<Range<u64>> {
+fn function(table: u64, entry: usize, read: &dyn Fn(u64) -> Option<u32>) -> Option<(Range<u64>, u64)> {
     let relative = |base: u64, at: u64| Some(base.wrapping_add_signed(i64::from(read(at)? as i32)));
     let at = table.checked_add(entry as u64)?;
     let start = relative(table, at)?;
@@ -48,7 +53,7 @@ fn function(table: u64, entry: usize, read: &dyn Fn(u64) -> Option<u32>) -> Opti
     let bytes = read(start_field.checked_add(4)?)?;
     let end = start.checked_add(u64::from(bytes))?;
     let first = if returns_from_signal(description, read)? { start.checked_add(1)? } else { start };
-    Some(first..end).filter(|range| !range.is_empty())
+    Some((first..end, description)).filter(|(range, _)| !range.is_empty())
 }
 
 /// The description of the code that signal handlers return to starts one byte early, so that an unwinder that looks for the

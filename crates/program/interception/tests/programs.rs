@@ -1,11 +1,12 @@
 //! Programs behave with the library as they do without it, and their calls are in its memory.
 #![cfg(target_arch = "x86_64")]
 
+use call_ring::function::{Effect, Function, Recorded};
 use call_ring::header::{MAGIC, at};
 use call_ring::record::Record;
 use call_ring::{CONTROL_BYTES, CONTROL_OFFSET, LIBRARY_NAME, MEMORY_BYTES, MEMORY_VARIABLE, RINGS, control};
 use call_ring::{record_offset, returned_mark};
-use prerequisites::Prerequisite::Program;
+use prerequisites::Prerequisite::{Program, Root};
 use prerequisites::met;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -30,16 +31,18 @@ fn crowd() -> Option<&'static Path> {
     if !met(&[Program("cc")]) {
         return None;
     }
-    let (_, program) = BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("crowd");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/crowd.c");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O2", "-pthread", "-o"]).arg(&program).arg(source);
-        assert!(compiler.status().unwrap().success());
-        (folder, program)
-    });
+    let (_, program) = BUILT.get_or_init(|| built("cc", "crowd.c", &[]));
     Some(program)
+}
+
+fn built(compiler: &str, source: &str, options: &[&str]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-pthread", "-o"]).arg(&program).arg(source).args(options);
+    assert!(command.status().unwrap().success());
+    (folder, program)
 }
 
 fn memory() -> NamedTempFile {
@@ -47,6 +50,19 @@ fn memory() -> NamedTempFile {
     file.as_file().set_len(MEMORY_BYTES as u64).unwrap();
     file.as_file().write_all_at(&MAGIC.to_le_bytes(), 0).unwrap();
     file
+}
+
+/// Memory for the calls of functions as well.
+fn memory_for(recorded: Recorded) -> NamedTempFile {
+    let file = memory();
+    file.as_file().write_all_at(&(recorded as u32).to_le_bytes(), at::LIBRARY_CALLS as u64).unwrap();
+    file
+}
+
+/// Names of the functions in a ring, in order.
+fn functions(memory: &NamedTempFile, ring: usize) -> Vec<(Function, Record)> {
+    let records = calls(memory, ring).into_iter().filter(|record| record.library);
+    records.map(|record| (Function::from_number(record.number).unwrap(), record)).collect()
 }
 
 fn word(memory: &NamedTempFile, offset: usize) -> u64 {
@@ -111,15 +127,111 @@ fn a_program_behaves_as_it_does_without_the_library() {
 }
 
 #[test]
+fn exceptions_cancelled_threads_and_children_work_as_without_the_library() {
+    if !met(&[Program("c++")]) {
+        return;
+    }
+    let (_folder, program) = built("c++", "functions.cpp", &[]);
+    let bare = Command::new(&program).output().unwrap();
+    assert!(bare.status.success() && String::from_utf8_lossy(&bare.stdout).contains("cancelled 1"), "{bare:?}");
+    for memory in [memory(), memory_for(Recorded::RealTime), memory_for(Recorded::All)] {
+        let recorded = freeing(&memory, || intercepted(&memory, &program, &[]));
+        assert_eq!((recorded.status, &recorded.stdout, &recorded.stderr), (bare.status, &bare.stdout, &bare.stderr));
+        assert_eq!(word(&memory, at::ELSEWHERE), 0);
+    }
+}
+
+#[test]
+fn a_crowd_behaves_as_it_does_while_its_functions_are_recorded() {
+    let Some(program) = crowd() else { return };
+    let bare = Command::new(program).output().unwrap();
+    for recorded in [Recorded::RealTime, Recorded::All] {
+        let memory = memory_for(recorded);
+        let seen = freeing(&memory, || intercepted(&memory, program, &[]));
+        assert_eq!((seen.status, &seen.stdout, &seen.stderr), (bare.status, &bare.stdout, &bare.stderr));
+    }
+}
+
+/// `counted.c` makes 1000 allocations, 1000 frees and 1000 locks in each of two threads, the second of which has a real-time policy.
+#[test]
+fn functions_of_real_time_threads_are_recorded_and_of_others_their_locks_at_times() {
+    if !met(&[Program("cc"), Root]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "counted.c", &[]);
+    let memory = memory_for(Recorded::RealTime);
+    let output = intercepted(&memory, &program, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let counts = |ring: usize| {
+        let effects = functions(&memory, ring).into_iter().map(|(function, _)| function.effect());
+        let count = |wanted: fn(&Effect) -> bool| effects.clone().filter(wanted).count();
+        (
+            count(|effect| *effect == Effect::Allocation),
+            count(|effect| *effect == Effect::Release),
+            count(|effect| matches!(effect, Effect::Lock(_))),
+            count(|effect| matches!(effect, Effect::Unlock(_))),
+        )
+    };
+    let (ordinary, urgent) = (counts(0), counts(1));
+    assert_eq!(urgent, (1000, 1000, 1000, 1000));
+    assert_eq!((ordinary.0, ordinary.1, ordinary.3), (0, 0, 0));
+    assert!((1..100).contains(&ordinary.2), "{ordinary:?}");
+    let sizes: Vec<u64> = functions(&memory, 1)
+        .iter()
+        .filter(|(function, _)| *function == Function::Malloc)
+        .map(|(_, record)| record.arguments[0])
+        .collect();
+    assert!(sizes.iter().all(|size| *size == 77), "{sizes:?}");
+}
+
+#[test]
+fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
+    if !met(&[Program("cc"), Program("c++")]) {
+        return;
+    }
+    let (_plugin, plugin) = built("c++", "plugin.cpp", &["-DPLUGIN", "-shared", "-fPIC"]);
+    // The driver for C links no library of C++.
+    let (_folder, program) = built("cc", "plugin.cpp", &["-ldl"]);
+    let words = [plugin.to_str().unwrap()];
+    let bare = Command::new(&program).args(words).output().unwrap();
+    assert!(bare.status.success(), "{bare:?}");
+    for memory in [memory(), memory_for(Recorded::All)] {
+        let recorded = intercepted(&memory, &program, &words);
+        assert_eq!((recorded.status, &recorded.stdout, &recorded.stderr), (bare.status, &bare.stdout, &bare.stderr));
+    }
+    let memory = memory_for(Recorded::All);
+    intercepted(&memory, &program, &words);
+    let names: Vec<Function> = functions(&memory, 0).into_iter().map(|(function, _)| function).collect();
+    let count = |wanted: Function| names.iter().filter(|function| **function == wanted).count();
+    // Each of 50 texts, and some growth.
+    assert!(count(Function::New) >= 500, "{}", count(Function::New));
+}
+
+#[test]
+fn functions_that_the_program_has_itself_are_named() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "own_heap.c", &[]);
+    let memory = memory_for(Recorded::All);
+    let output = intercepted(&memory, &program, &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "own\n");
+    let own = [Function::Malloc, Function::Calloc, Function::Realloc, Function::Free];
+    assert_eq!(word(&memory, at::ELSEWHERE), own.iter().map(|function| function.bit()).sum::<u64>());
+}
+
+#[test]
 #[ignore = "takes ten minutes of both CPUs"]
 fn a_program_survives_ten_minutes_under_load() {
     let Some(program) = crowd() else { return };
     let seconds = std::env::var("TARDY_INTERCEPTION_SECONDS").unwrap_or_else(|_| "600".into());
     let bare = Command::new(program).arg("1").output().unwrap();
-    let memory = memory();
-    let recorded = freeing(&memory, || intercepted(&memory, program, &[&seconds]));
-    println!("{} processes, {} rings taken", word(&memory, at::PROCESSES), word(&memory, at::GENERATION));
-    assert_eq!((recorded.status, &recorded.stdout, &recorded.stderr), (bare.status, &bare.stdout, &bare.stderr));
+    let half = (seconds.parse::<u64>().unwrap() / 2).max(1).to_string();
+    for memory in [memory(), memory_for(Recorded::All)] {
+        let recorded = freeing(&memory, || intercepted(&memory, program, &[&half]));
+        println!("{} processes, {} rings taken", word(&memory, at::PROCESSES), word(&memory, at::GENERATION));
+        assert_eq!((recorded.status, &recorded.stdout, &recorded.stderr), (bare.status, &bare.stdout, &bare.stderr));
+    }
     assert!(bare.status.success());
 }
 
@@ -162,11 +274,7 @@ fn a_program_that_forbids_itself_the_counter_or_all_calls_runs_to_its_end() {
     if !met(&[Program("cc")]) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("forbidding");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/forbidding.c");
-    let mut compiler = Command::new("cc");
-    assert!(compiler.args(["-O2", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap().success());
+    let (_folder, program) = built("cc", "forbidding.c", &[]);
     for kind in ["counter", "strict"] {
         let bare = Command::new(&program).arg(kind).output().unwrap();
         let memory = memory();

@@ -47,6 +47,7 @@ impl Verb for AuditArguments {
         "tardy audit --duration 10s -- ./robot --config arm.toml",
         "tardy audit --duration 10s --deny all --allow signal -- ./robot",
         "tardy audit --by interception --duration 10s -- ./robot",
+        "tardy audit --by preload --duration 10s -- ./robot",
         "tardy audit --pid 4711 --duration 30s",
         "tardy audit --target board --unit robot --duration 30s",
         "tardy audit --archive latest --format sarif",
@@ -146,7 +147,7 @@ fn record(arguments: &AuditArguments, typed: Vec<String>) -> anyhow::Result<Run>
 /// # Errors
 /// [`UsageError`], and if the library is missing.
 fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Option<CallMemory>> {
-    if arguments.by != By::Interception {
+    if arguments.by == By::Trace {
         return match arguments.inject.is_empty() {
             true => Ok(None),
             false => Err(UsageError("--inject needs the library in the program; add --by interception".into()).into()),
@@ -158,10 +159,15 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
         if !arguments.inject.is_empty() {
             return Err(UsageError(format!("{why}, so nothing can be injected; {}", obstacle.fix())).into());
         }
+        // Trace events cannot stand in: nothing else sees a call that does not enter the kernel.
+        if arguments.by == By::Preload {
+            let fix = obstacle.fix();
+            return Err(UsageError(format!("{why}, so its library calls cannot be recorded; {fix}, or leave out --by preload")).into());
+        }
         complain!("tardy: {why}; trace events record its calls instead");
         return Ok(None);
     }
-    CallMemory::create(&arguments.inject).map(Some)
+    CallMemory::create(&arguments.inject, arguments.library_calls()).map(Some)
 }
 
 /// The audit in an archive.
@@ -198,6 +204,11 @@ fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
     }
     if report.interception.as_ref().is_some_and(|interception| interception.processes == 0) {
         let what = "the program did not load the library that records its calls; audit it with --by trace";
+        return Some(what.into());
+    }
+    let library = report.interception.as_ref().and_then(|interception| interception.library.as_ref());
+    if library.is_some_and(|library| !library.all_threads) && report.without_real_time {
+        let what = "no thread had a real-time policy, so allocations, frees and locks were not recorded; add --all-threads";
         return Some(what.into());
     }
     if report.threads.iter().all(|thread| thread.cycles.is_none()) {

@@ -3,6 +3,7 @@
 mod audit;
 mod audit_intercepted_live;
 mod audit_live;
+mod audit_preloaded_live;
 mod audit_programs_live;
 mod audit_storms_live;
 mod bisect;

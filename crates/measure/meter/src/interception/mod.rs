@@ -5,7 +5,8 @@
 
 mod tick_clock;
 
-use archive::audit::{Interception, PatchRefusal, Unpatched, UnpatchedReason};
+use archive::audit::{Interception, LibraryCalls, PatchRefusal, Unpatched, UnpatchedReason};
+use call_ring::function::{Function, Recorded};
 use call_ring::header::{MAGIC, Reason, Refusal, UNPATCHED_BYTES, UNPATCHED_MAX, at};
 use call_ring::record::{NEVER, RECORD_BYTES, Record};
 use call_ring::{
@@ -185,6 +186,10 @@ impl Intercepted {
             not_patched: word(at::NOT_PATCHED),
             unpatched: unpatched.collect(),
             refusal: Refusal::from_number(half(at::REFUSAL)).map(refusal),
+            library: Recorded::from_number(half(at::LIBRARY_CALLS)).map(|recorded| LibraryCalls {
+                all_threads: recorded == Recorded::All,
+                elsewhere: names(word(at::ELSEWHERE)),
+            }),
             lost: lost.saturating_add(left_out),
         }
     }
@@ -299,6 +304,14 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
+/// The functions of these bits, each name once.
+fn names(bits: u64) -> Vec<String> {
+    let chosen = Function::ALL.iter().filter(|function| bits & function.bit() != 0);
+    let mut names: Vec<String> = chosen.map(|function| function.name().to_owned()).collect();
+    names.dedup();
+    names
+}
+
 fn reason(reason: Reason) -> UnpatchedReason {
     match reason {
         Reason::FunctionUnknown => UnpatchedReason::FunctionUnknown,
@@ -341,6 +354,7 @@ mod tests {
             returned: position,
             number: (position % 400) as u32,
             injected: false,
+            library: false,
             tid: 7,
             arguments: [0; 6],
             result: 0,
@@ -388,6 +402,19 @@ mod tests {
         assert_eq!(numbers(&read), expected(rounds + 2));
         let last = call_ring::record::records(&read).nth(rounds as usize).unwrap();
         assert_eq!(last.returned, NEVER);
+    }
+
+    #[test]
+    fn recorded_functions_are_described_and_those_that_are_not_seen_named_once() {
+        let file = memory();
+        let mut reader = Intercepted::open(file.path()).unwrap();
+        assert_eq!(reader.describe(0).library, None);
+        let put = |bytes: &[u8], offset: usize| file.as_file().write_all_at(bytes, offset as u64).unwrap();
+        put(&(Recorded::All as u32).to_le_bytes(), at::LIBRARY_CALLS);
+        let elsewhere = [Function::Delete, Function::DeleteSized, Function::Free].map(Function::bit);
+        put(&elsewhere.iter().sum::<u64>().to_le_bytes(), at::ELSEWHERE);
+        let library = reader.describe(0).library.unwrap();
+        assert_eq!((library.all_threads, library.elsewhere), (true, vec!["free".into(), "operator delete".into()]));
     }
 
     #[test]

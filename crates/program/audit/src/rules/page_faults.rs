@@ -49,6 +49,7 @@ pub fn check<'s, 'a>(subject: &'s Subject<'a>, are_counted: bool) -> Box<dyn Ite
             worst_ns,
             at_ns: Some(fault.at_ns),
             stack: &fault.stack,
+            place: 0,
         }
     }))
 }

@@ -38,6 +38,7 @@ pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
                 worst_ns: None,
                 at_ns: Some(signal.at_ns),
                 stack: &[],
+                place: 0,
             }
         },
     )

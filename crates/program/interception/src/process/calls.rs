@@ -3,14 +3,16 @@
 
 use super::action;
 use super::memory::Memory;
+use super::policy;
 use super::registers::Registers;
+use super::ring::{Running, has_room};
 use super::system;
 use super::thread::{Block, MEMORY, SPECIAL, child, current};
+use call_ring::RING_RECORDS;
 use call_ring::header::{Effect, Injection};
-use call_ring::record::{CALLERS, INJECTED, NEVER, at};
-use call_ring::{RESERVE, RING_RECORDS, returned_mark, running_mark};
+use call_ring::record::{INJECTED, NEVER};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 const RT_SIGRETURN: u32 = libc::SYS_rt_sigreturn as u32;
@@ -23,11 +25,15 @@ const CLONE3: u32 = libc::SYS_clone3 as u32;
 const PRCTL: u32 = libc::SYS_prctl as u32;
 const SECCOMP: u32 = libc::SYS_seccomp as u32;
 const SECCOMP_STRICT: u64 = 0;
+const SECCOMP_FILTER: u64 = 1;
+/// Calls that change the policy of a thread.
+const OF_POLICY: [i64; 3] = [libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr];
 
 /// Set in [`SPECIAL`].
 const NOT_USUAL: u8 = 1;
 const INJECTS: u8 = 2;
 const MAY_FORBID: u8 = 3;
+const CHANGES_POLICY: u8 = 4;
 
 /// A rule and how many of its calls came so far.
 struct Rule {
@@ -51,6 +57,9 @@ pub fn prepare(injections: Vec<Injection>) {
     let can_be_injected =
         |rule: &Injection| SPECIAL.get(rule.number as usize).is_some_and(|special| special.load(Relaxed) == 0);
     let injections: Vec<Injection> = injections.into_iter().filter(can_be_injected).collect();
+    for number in OF_POLICY {
+        SPECIAL[number as usize].store(CHANGES_POLICY, Relaxed);
+    }
     for injection in &injections {
         SPECIAL[injection.number as usize].store(INJECTS, Relaxed);
     }
@@ -73,16 +82,19 @@ pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
     if special == MAY_FORBID {
         before_forbidding(number, registers.arguments());
     }
-    if FORBIDDEN.load(Relaxed) && block.base.load(Relaxed) == 0 {
+    if is_forbidden(block) {
         block.no_ring.store(1, Relaxed);
     }
     if !block.ensure_ring(memory, registers.stack()) || !has_room(block) {
         block.count_lost(memory);
         block.child.store(child, Relaxed);
+        if special == CHANGES_POLICY {
+            policy::changed();
+        }
         return without;
     }
     if in_stub {
-        let record = Running::begin(block, number, registers);
+        let record = Running::begin(block, registers.call(number));
         match number {
             RT_SIGRETURN | EXIT | EXIT_GROUP => record.end(NEVER, 0),
             _ => {
@@ -97,10 +109,19 @@ pub extern "C" fn unusual(registers: &mut Registers) -> u64 {
         }
         return action::IN_STUB;
     }
+    if special == CHANGES_POLICY {
+        let record = Running::begin(block, registers.call(number));
+        // SAFETY: the program's own call, which it made itself.
+        let result = unsafe { system::call(u64::from(number), registers.arguments()) };
+        policy::changed();
+        record.end(system::ticks(), result);
+        registers.rax = result as u64;
+        return action::DONE;
+    }
     if special == INJECTS
         && let Some(effect) = injected(number)
     {
-        let record = Running::begin(block, number | INJECTED, registers);
+        let record = Running::begin(block, registers.call(number | INJECTED));
         let result = match effect {
             Effect::Error(error) => -i64::from(error),
             Effect::DelayNs(ns) => {
@@ -172,8 +193,12 @@ fn shares_block(number: u32, first: u64) -> bool {
     matches!(number, CLONE | CLONE3) && has(libc::CLONE_VM) && !has(libc::CLONE_SETTLS) && !has(libc::CLONE_VFORK)
 }
 
-/// Ends the recording of this thread, and of those that it starts, before a call after which it could not read the counter.
+/// Ends the recording of this thread, and of those that it starts, before a call after which it could not read the counter. After
+/// one that filters calls, the library makes no more of its own.
 pub fn before_forbidding(number: u32, arguments: [u64; 6]) {
+    if filters_calls(number, arguments) {
+        policy::ask_no_more();
+    }
     if forbids_the_counter(number, arguments) {
         let block = current();
         FORBIDDEN.store(true, Relaxed);
@@ -193,56 +218,23 @@ fn forbids_the_counter(number: u32, [first, second, ..]: [u64; 6]) -> bool {
     }
 }
 
+fn filters_calls(number: u32, [first, second, ..]: [u64; 6]) -> bool {
+    match number {
+        SECCOMP => first == SECCOMP_FILTER,
+        _ => (first, second) == (libc::PR_SET_SECCOMP as u64, u64::from(libc::SECCOMP_MODE_FILTER)),
+    }
+}
+
+/// Whether a thread may not read the counter any more, and has no ring.
+pub fn is_forbidden(block: &Block) -> bool {
+    FORBIDDEN.load(Relaxed) && block.base.load(Relaxed) == 0
+}
+
 fn injected(number: u32) -> Option<Effect> {
     let rules = RULES.get()?;
     let mut of_number = rules.iter().filter(|rule| rule.injection.number == number);
     let strikes = |rule: &&Rule| rule.injection.strikes(rule.turns.fetch_add(1, Relaxed));
     of_number.find(strikes).map(|rule| rule.injection.effect)
-}
-
-fn has_room(block: &Block) -> bool {
-    // SAFETY: the address of a word in the control block of the thread's ring, which is never unmapped.
-    let tail = unsafe { &*(block.tail.load(Relaxed) as *const AtomicU64) };
-    block.head.load(Relaxed).wrapping_sub(tail.load(Relaxed)) < (RING_RECORDS - RESERVE) as u64
-}
-
-/// A record whose call runs.
-struct Running {
-    record: u64,
-    position: u64,
-}
-
-/// A word of a record.
-fn word(record: u64, offset: usize) -> &'static AtomicU64 {
-    // SAFETY: records are aligned and lie in the ring that this thread took, which stays mapped; the meter only reads.
-    unsafe { &*((record + offset as u64) as *const AtomicU64) }
-}
-
-fn record_at(block: &Block, position: u64) -> u64 {
-    block.base.load(Relaxed) + (position % RING_RECORDS as u64) * call_ring::record::RECORD_BYTES as u64
-}
-
-impl Running {
-    fn begin(block: &Block, number: u32, registers: &Registers) -> Self {
-        let position = block.head.fetch_add(1, Relaxed);
-        let record = record_at(block, position);
-        let tid = block.tid.load(Relaxed);
-        word(record, at::NUMBER).store(u64::from(number) | u64::from(tid) << 32, Relaxed);
-        for (index, argument) in registers.arguments().into_iter().enumerate() {
-            word(record, at::ARGUMENTS + index * 8).store(argument, Relaxed);
-        }
-        word(record, at::ADDRESS).store(registers.r11, Relaxed);
-        (0..CALLERS).for_each(|index| word(record, at::CALLERS + index * 8).store(0, Relaxed));
-        word(record, at::ENTERED).store(system::ticks(), Relaxed);
-        word(record, at::MARK).store(running_mark(position), Release);
-        Self { record, position }
-    }
-
-    fn end(self, ticks: u64, result: i64) {
-        word(self.record, at::RESULT).store(result as u64, Relaxed);
-        word(self.record, at::RETURNED).store(ticks, Relaxed);
-        word(self.record, at::MARK).store(returned_mark(self.position), Release);
-    }
 }
 
 /// Ends the record of the call that started a child, and those of a child that borrowed the ring and executed another
@@ -251,15 +243,10 @@ fn close_open(block: &Block, own: u32, result: i64) {
     let head = block.head.load(Relaxed);
     for back in 1..=RING_RECORDS as u64 {
         let Some(position) = head.checked_sub(back) else { return };
-        let record = record_at(block, position);
-        if word(record, at::MARK).load(Relaxed) != running_mark(position) {
-            continue;
-        }
-        let number_and_tid = word(record, at::NUMBER).load(Relaxed);
-        let running = Running { record, position };
-        if (number_and_tid >> 32) as u32 != own {
+        let Some((running, number, tid)) = Running::open_at(block, position) else { continue };
+        if tid != own {
             running.end(NEVER, 0);
-        } else if matches!(number_and_tid as u32, CLONE | CLONE3 | FORK | VFORK) {
+        } else if matches!(number, CLONE | CLONE3 | FORK | VFORK) {
             running.end(system::ticks(), result);
             return;
         } else {

@@ -4,6 +4,9 @@
 //! below the stack pointer belong to the interrupted function. A record is reserved by one instruction, so that a signal
 //! handler on the same thread gets another one. Whatever is unusual (no ring yet, no room, a call that returns twice or
 //! never, an injection) is decided by [`calls::unusual`], after the vector registers have been saved.
+//!
+//! For an unwinder the entry is a function that the instruction called: a thread may be cancelled in its system call, and then
+//! runs the handlers of the functions that it is in.
 
 use super::action;
 use super::calls;
@@ -39,6 +42,8 @@ global_asm!(
     push r9
     push r10
     push rbp
+    .cfi_def_cfa_offset 232
+    .cfi_offset rbp, -232
     .endm
     .macro tardy_restore_rest
     pop rbp
@@ -49,16 +54,49 @@ global_asm!(
     pop rdi
     pop rax
     pop r11
+    .cfi_def_cfa_offset 168
+    .cfi_restore rbp
+    .endm
+    .macro tardy_save_first
+    .cfi_def_cfa rsp, 0
+    .cfi_register rip, r11
+    lea rsp, [rsp - 128]
+    .cfi_def_cfa_offset 128
+    push r11
+    .cfi_def_cfa_offset 136
+    .cfi_offset rip, -136
+    push rcx
+    .cfi_def_cfa_offset 144
+    push rbx
+    .cfi_def_cfa_offset 152
+    .cfi_offset rbx, -152
+    push rdx
+    .cfi_def_cfa_offset 160
+    push r12
+    .cfi_def_cfa_offset 168
+    .cfi_offset r12, -168
     .endm
     .macro tardy_restore_first
+    .cfi_remember_state
     pop r12
+    .cfi_def_cfa_offset 160
+    .cfi_restore r12
     pop rdx
+    .cfi_def_cfa_offset 152
     pop rbx
+    .cfi_def_cfa_offset 144
+    .cfi_restore rbx
     pop rcx
+    .cfi_def_cfa_offset 136
+    pop r11
+    .cfi_def_cfa_offset 128
+    .cfi_register rip, r11
     lea rsp, [rsp + 128]
+    .cfi_def_cfa_offset 0
     .endm
     .macro tardy_rust function
     mov rbp, rsp
+    .cfi_def_cfa_register rbp
     sub rsp, {state_bytes}
     and rsp, -64
     xor eax, eax
@@ -81,6 +119,7 @@ global_asm!(
     xor edx, edx
     xrstor64 [rsp]
     mov rsp, rbp
+    .cfi_def_cfa_register rsp
     .endm
 
     .hidden tardy_interception_entry
@@ -88,11 +127,8 @@ global_asm!(
     .type tardy_interception_entry, @function
     .balign 64
 tardy_interception_entry:
-    lea rsp, [rsp - 128]
-    push rcx
-    push rbx
-    push rdx
-    push r12
+    .cfi_startproc
+    tardy_save_first
     mov rcx, [rip + tardy_interception_state@GOTTPOFF]
     mov ebx, eax
     cmp ebx, 511
@@ -166,6 +202,7 @@ tardy_interception_entry:
     inc qword ptr [rbx]
     tardy_restore_first
     jmp rcx
+    .cfi_restore_state
 
 5:
     tardy_save_rest
@@ -176,37 +213,45 @@ tardy_interception_entry:
     je 7f
     cmp r12, {unrecorded}
     je 8f
+    .cfi_remember_state
     tardy_restore_rest
     mov rcx, [rip + tardy_interception_state@GOTTPOFF]
     jmp 2b
+    .cfi_restore_state
 6:
+    .cfi_remember_state
     tardy_restore_rest
     tardy_restore_first
     lea rcx, [rcx - {raw_bytes}]
     jmp rcx
+    .cfi_restore_state
+    .cfi_restore_state
 7:
+    .cfi_remember_state
     tardy_restore_rest
     tardy_restore_first
     jmp rcx
+    .cfi_restore_state
+    .cfi_restore_state
 8:
     tardy_restore_rest
     mov rdx, [rsp + 8]
     syscall
     tardy_restore_first
     jmp rcx
+    .cfi_restore_state
+    .cfi_endproc
 
     .hidden tardy_interception_returned
     .globl tardy_interception_returned
     .type tardy_interception_returned, @function
 tardy_interception_returned:
-    lea rsp, [rsp - 128]
-    push rcx
-    push rbx
-    push rdx
-    push r12
+    .cfi_startproc
+    tardy_save_first
     tardy_save_rest
     tardy_rust {after}
     jmp 7b
+    .cfi_endproc
     .popsection
     "#,
     special = sym SPECIAL,

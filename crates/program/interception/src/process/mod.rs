@@ -11,17 +11,27 @@ mod calls;
 mod entry;
 #[cfg(target_arch = "x86_64")]
 mod interposed;
+#[cfg(target_arch = "x86_64")]
+mod library;
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod modules;
 #[cfg(target_arch = "x86_64")]
+mod next;
+#[cfg(target_arch = "x86_64")]
 mod patch;
 #[cfg(target_arch = "x86_64")]
+mod policy;
+#[cfg(target_arch = "x86_64")]
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod ring;
 #[cfg(target_arch = "x86_64")]
 mod system;
 #[cfg(target_arch = "x86_64")]
 mod thread;
+#[cfg(target_arch = "x86_64")]
+mod unwinding;
 
 use call_ring::MEMORY_VARIABLE;
 use call_ring::header::Refusal;
@@ -45,7 +55,10 @@ fn prepare(path: &Path) {
     let Some(memory) = Memory::open(path) else { return };
     memory.count_process();
     #[cfg(target_arch = "x86_64")]
-    patch::apply(memory);
+    {
+        patch::apply(memory);
+        library::start(memory);
+    }
     #[cfg(not(target_arch = "x86_64"))]
     memory.refuse(Refusal::Architecture);
     #[cfg(target_arch = "x86_64")]

@@ -25,9 +25,9 @@ global_asm!(
     .hidden tardy_interception_state
     .globl tardy_interception_state
     .type tardy_interception_state, @object
-    .size tardy_interception_state, 128
+    .size tardy_interception_state, 256
 tardy_interception_state:
-    .zero 128
+    .zero 256
     .popsection
 
     .pushsection .text.tardy_interception,"ax",@progbits
@@ -90,7 +90,33 @@ pub struct Block {
     pub ring: AtomicU32,
     /// Calls until the next attempt, after all rings were taken.
     pub patience: AtomicU32,
+    pub policy: PolicyBlock,
+    /// Frame of the outermost function of the heap that runs, and whether a function is being looked up.
+    pub heap_frame: AtomicU64,
+    pub looks_up: AtomicU32,
+    pub locks: LocksBlock,
 }
+
+/// What a thread knows of its policy.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PolicyBlock {
+    /// Number of the change after which it asked, 0 before it asked.
+    pub known_since: AtomicU32,
+    /// Calls of functions until it asks again.
+    pub calls_left: AtomicU32,
+    pub is_real_time: AtomicU32,
+}
+
+/// Locks that an ordinary thread took last, and when it recorded each.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LocksBlock {
+    pub addresses: [AtomicU64; LOCKS],
+    pub ticks: [AtomicU64; LOCKS],
+}
+
+pub const LOCKS: usize = 4;
 
 /// The child that the current call starts, if any.
 pub mod child {
@@ -109,12 +135,12 @@ const FIRST_STACK_BYTES: u64 = 8 << 20;
 
 /// The block of the calling thread.
 pub fn current() -> &'static Block {
-    // SAFETY: the address is that of 128 zeroed bytes in the thread's local storage, aligned to 64; the reference is not
+    // SAFETY: the address is that of 256 zeroed bytes in the thread's local storage, aligned to 64; the reference is not
     // passed to another thread, and every field may hold any value.
     unsafe { &*tardy_interception_thread().cast() }
 }
 
-const _: () = assert!(size_of::<Block>() <= 128);
+const _: () = assert!(size_of::<Block>() <= 256);
 const _: () = assert!(std::mem::offset_of!(Block, stack_low) == at::STACK_LOW);
 const _: () = assert!(std::mem::offset_of!(Block, stack_high) == at::STACK_HIGH);
 const _: () = assert!(std::mem::offset_of!(Block, tid) == at::TID);
@@ -183,6 +209,8 @@ impl Block {
         self.child.store(child::NONE, Relaxed);
         self.no_ring.store(0, Relaxed);
         self.patience.store(0, Relaxed);
+        self.policy.known_since.store(0, Relaxed);
+        self.locks.addresses.iter().for_each(|address| address.store(0, Relaxed));
     }
 
     /// Counts a call that is not recorded.

@@ -11,6 +11,7 @@ use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
 use audit::injection::InjectionError;
 use audit::report::Scope;
 use audit::rules::RULES;
+use call_ring::function::Recorded;
 use call_ring::header::{Injection, RULES_MAX};
 use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Command, ValueEnum};
@@ -52,11 +53,11 @@ pub struct AuditArguments {
     /// Do not record from where a call came, which costs a microsecond a call
     #[arg(long)]
     no_stacks: bool,
-    /// Means of recording system calls
+    /// Means of recording calls
     #[arg(long, value_enum, default_value = "trace", conflicts_with = "archive")]
     pub by: By,
     /// Delay calls of the program or make them fail, such as 'write: delay 2ms, 1 in 1000, seed 7' or 'read: EINTR'; needs
-    /// --by interception; may be repeated
+    /// --by interception or preload; may be repeated
     #[arg(long, value_name = "RULE", value_parser = injection)]
     pub inject: Vec<Injection>,
     /// Form of the result
@@ -74,7 +75,7 @@ pub struct AuditArguments {
 #[derive(Debug, Clone, Copy)]
 pub enum Format {
     Text,
-    /// Every system call of every thread, in order
+    /// Every call of every thread, in order
     Calls,
     /// For another program
     Document(&'static dyn AuditFormat),
@@ -87,17 +88,30 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
         about: format.about(),
     };
     let text = Entry { value: Format::Text, name: "text", about: "A page for the terminal" };
-    let calls = Entry { value: Format::Calls, name: "calls", about: "Every system call of every thread, in order" };
+    let calls = Entry { value: Format::Calls, name: "calls", about: "Every call of every thread, in order" };
     entry_of(std::iter::once(text).chain(FORMATS.iter().map(document)).chain([calls]).collect())
 }
 
-/// The recorder of the system calls.
+/// The recorder of the calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// Trace events of the kernel, for any program
     Trace,
     /// A library inside a command that is started: far cheaper, on x86-64, for dynamic executables
     Interception,
+    /// The same library, which also records allocations, frees and locks that make no system call
+    Preload,
+}
+
+impl By {
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::Interception => "interception",
+            Self::Preload => "preload",
+        }
+    }
 }
 
 /// Programs need a while to open, map and lock what they use.
@@ -146,8 +160,9 @@ impl AuditArguments {
         if self.inject.len() > RULES_MAX {
             return Err(UsageError(format!("--inject takes at most {RULES_MAX} rules; leave some out")));
         }
+        let by = self.by.name();
         let why = if self.whom.command().is_empty() {
-            "a running program cannot be made to load it; start the program, as in `tardy audit --by interception -- COMMAND`"
+            &format!("a running program cannot be made to load it; start the program, as in `tardy audit --by {by} -- COMMAND`")
         } else if !target.is_local() {
             "it is only on this machine; leave out --target, or audit with --by trace"
         } else if !cfg!(target_arch = "x86_64") {
@@ -155,7 +170,13 @@ impl AuditArguments {
         } else {
             return Ok(());
         };
-        Err(UsageError(format!("--by interception needs its library in the program, and {why}")))
+        Err(UsageError(format!("--by {by} needs its library in the program, and {why}")))
+    }
+
+    /// Whose calls of the C library are recorded.
+    pub fn library_calls(&self) -> Option<Recorded> {
+        let recorded = if self.scope() == Scope::All { Recorded::All } else { Recorded::RealTime };
+        (self.by == By::Preload).then_some(recorded)
     }
 
     /// The audited program, in words.

@@ -1,7 +1,8 @@
-//! Every system call of an audit as a line of text, thread by thread.
+//! Every call of an audit as a line of text, thread by thread.
 
 use archive::audit::AuditDescription;
 use audit::activity::{Activity, Call};
+use audit::library::function;
 use audit::read::Recorded;
 use audit::system_calls::{name, of_other_machines};
 use std::fmt::Write;
@@ -12,15 +13,26 @@ pub fn lay_out(description: &AuditDescription, recorded: &Recorded) -> String {
     let others = of_other_machines(description);
     for thread in recorded.threads.values() {
         let machine = others.get(&thread.tid).copied().unwrap_or(&description.machine);
-        for call in &thread.calls {
-            line(description, machine, thread, call, &mut text);
+        let of_kernel = thread.calls.iter().map(|call| (call, of_system_call(machine, call.number)));
+        let of_library = thread.library_calls.iter().filter_map(|call| Some((call, function(call)?.name().to_owned())));
+        let mut calls: Vec<(&Call, String)> = of_kernel.collect();
+        let system_calls = calls.len();
+        calls.extend(of_library);
+        if calls.len() > system_calls {
+            calls.sort_by_key(|(call, _)| call.start_ns);
+        }
+        for (call, name) in calls {
+            line(description, thread, call, &name, &mut text);
         }
     }
     text
 }
 
-fn line(description: &AuditDescription, machine: &str, thread: &Activity, call: &Call, text: &mut String) {
-    let name = name(machine, call.number).map_or_else(|| format!("call_{}", call.number), str::to_owned);
+fn of_system_call(machine: &str, number: i64) -> String {
+    name(machine, number).map_or_else(|| format!("call_{number}"), str::to_owned)
+}
+
+fn line(description: &AuditDescription, thread: &Activity, call: &Call, name: &str, text: &mut String) {
     let arguments: Vec<String> = call.arguments.iter().map(|argument| format!("{argument:#x}")).collect();
     let seconds = call.start_ns.saturating_sub(description.started_ns) as f64 / 1e9;
     let _ = write!(text, "{} {seconds:.9} {name}({})", thread.tid, arguments.join(", "));

@@ -1,6 +1,7 @@
 //! The memory in which an intercepted program leaves its calls, and what the program needs to find it.
 
 use anyhow::Context;
+use call_ring::function::Recorded;
 use call_ring::header::{Injection, MAGIC, RULE_BYTES, at};
 use call_ring::{MEMORY_BYTES, MEMORY_NAME, MEMORY_VARIABLE};
 use machines::library::INTERCEPTION;
@@ -21,11 +22,12 @@ pub struct CallMemory {
 }
 
 impl CallMemory {
-    /// Creates it, for this user only and of a size that nobody can change, with the rules of injection.
+    /// Creates it, for this user only and of a size that nobody can change, with the rules of injection and the threads whose calls
+    /// of the C library are recorded.
     ///
     /// # Errors
     /// If the library is not found, or the kernel gives no such memory.
-    pub fn create(injections: &[Injection]) -> anyhow::Result<Self> {
+    pub fn create(injections: &[Injection], library_calls: Option<Recorded>) -> anyhow::Result<Self> {
         let preloaded = INTERCEPTION.find()?;
         let create = || -> std::io::Result<File> {
             let file = File::from(memfd_create(MEMORY_NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
@@ -33,6 +35,8 @@ impl CallMemory {
             file.set_len(MEMORY_BYTES as u64)?;
             fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
             file.write_all_at(&MAGIC.to_le_bytes(), at::MAGIC as u64)?;
+            let recorded = library_calls.map_or(0, |recorded| recorded as u32);
+            file.write_all_at(&recorded.to_le_bytes(), at::LIBRARY_CALLS as u64)?;
             let count = u32::try_from(injections.len()).unwrap_or(u32::MAX);
             file.write_all_at(&count.to_le_bytes(), at::RULES as u64)?;
             for (index, injection) in injections.iter().enumerate() {

@@ -2,18 +2,19 @@
 
 use crate::terminal::page::Page;
 use crate::terminal::table::{Align, Table};
-use archive::audit::{PatchRefusal, UnpatchedReason};
+use archive::audit::{LibraryCalls, PatchRefusal, UnpatchedReason};
 use archive::reader::Run;
 use archive::settings::Policy;
 use audit::cycles::{Work, WorkByInjection};
 use audit::frame::Frame;
+use audit::places::is_c_library;
 use audit::report::{AuditReport, CallCount, InterceptionReport, ThreadReport};
 use audit::rules::{Habit, RULES};
 use std::collections::BTreeSet;
 use std::path::Path;
 use words::figures::{count, counted, duration, latency};
 
-/// Most kinds of system calls of a thread that are listed.
+/// Most kinds of calls of a thread that are listed.
 const CALLS_MAX: usize = 12;
 /// Most instructions that keep their system calls in the list.
 const UNPATCHED_MAX: usize = 5;
@@ -101,11 +102,12 @@ fn gate(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Option<String> {
 }
 
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {
-    let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, .. } = interception;
+    let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, library, .. } = interception;
     if *lost > 0 {
+        let kind = if library.is_some() { "call" } else { "system call" };
         let text = format!(
             "{} could not be recorded: each count of calls is a lower bound. Rates include them.",
-            counted(*lost, "system call")
+            counted(*lost, kind)
         );
         page.alarm(&text);
     }
@@ -117,6 +119,9 @@ fn of_interception(interception: &InterceptionReport, page: &mut Page) {
         "",
         &format!("The program recorded its own calls, at {} of {} syscall instructions.", count(*patched), count(all)),
     );
+    if let Some(library) = library {
+        of_library(library, page);
+    }
     if unpatched.is_empty() {
         return;
     }
@@ -130,6 +135,16 @@ fn of_interception(interception: &InterceptionReport, page: &mut Page) {
     if *not_listed > 0 {
         let more = counted(*not_listed, "further instruction");
         page.line(&format!("    and {more}, which the library did not list because it found too many"));
+    }
+}
+
+/// Whose calls of the C library were recorded, and which of them are not seen.
+fn of_library(library: &LibraryCalls, page: &mut Page) {
+    let whose = if library.all_threads { "each thread" } else { "each real-time thread" };
+    page.wrapped("", &format!("Allocations, frees and locks of {whose} were recorded as well."));
+    if !library.elsewhere.is_empty() {
+        let names = library.elsewhere.join(", ");
+        page.alarm(&format!("A file of the program has its own {names}: their calls are not seen."));
     }
 }
 
@@ -179,15 +194,22 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
     for finding in report.findings.iter().filter(|finding| finding.tid == thread.tid) {
         of_finding(finding, denied(finding.rule), page);
     }
-    if thread.calls.is_empty() {
-        return;
-    }
     if let Some(work) = &thread.work {
         page.wrapped("  ", &injected(work));
     }
-    page.line("  System calls in the loop:");
+    of_calls("System calls in the loop", &thread.calls, caller, page);
+    // One that the C library makes itself has no better place.
+    let place = |stack: &[Frame]| caller(stack).or_else(|| stack.first().map(frame));
+    of_calls("Calls of the C library in the loop", &thread.library_calls, place, page);
+}
+
+fn of_calls(heading: &str, calls: &[CallCount], from: impl Fn(&[Frame]) -> Option<String>, page: &mut Page) {
+    if calls.is_empty() {
+        return;
+    }
+    page.line(&format!("  {heading}:"));
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Left]);
-    for call in thread.calls.iter().take(CALLS_MAX) {
+    for call in calls.iter().take(CALLS_MAX) {
         let CallCount { name, count: number, worst_ns, waits, injected, stack, .. } = call;
         let counts = [(*injected, "injected in"), (*waits, "waits in")];
         let counts: Vec<String> = counts
@@ -196,15 +218,15 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
             .map(|(number, what)| format!("{what} {}", count(*number)))
             .collect();
         let waits = counts.join(", ");
-        let from = caller(stack).map_or(waits.clone(), |from| match waits.is_empty() {
+        let from = from(stack).map_or(waits.clone(), |from| match waits.is_empty() {
             true => format!("from {from}"),
             false => format!("{waits}, from {from}"),
         });
         table.row(["   ", name, &count(*number), &format!("worst {}", latency(*worst_ns)), &from]);
     }
     page.table(&table);
-    if thread.calls.len() > CALLS_MAX {
-        let more = (thread.calls.len() - CALLS_MAX) as u64;
+    if calls.len() > CALLS_MAX {
+        let more = (calls.len() - CALLS_MAX) as u64;
         page.line(&format!("     and {}; --json has all", counted(more, "other")));
     }
 }
@@ -251,9 +273,11 @@ fn of_finding(finding: &Habit, denied: bool, page: &mut Page) {
     let worst = finding.worst_ns.map_or(String::new(), |ns| format!(", worst {}", latency(ns)));
     let mark = if denied { "  ! " } else { "  - " };
     page.wrapped(mark, &format!("{title} [{}]: {}{number}{rate}{worst}", finding.rule, finding.what));
-    // The last frames without a name are those that start a thread.
-    let named = finding.stack.iter().rposition(|frame| frame.function.is_some()).map_or(1, |last| last + 1);
-    let frames: Vec<String> = finding.stack.iter().take(named.min(FRAMES_MAX)).map(frame).collect();
+    // The last frames, of the C library or without a name, start the thread.
+    let (stack, is_named) = (&finding.stack, |frame: &Frame| frame.function.is_some());
+    let of_program = stack.iter().rposition(|frame| is_named(frame) && !is_of_c_library(frame));
+    let last = of_program.or_else(|| stack.iter().rposition(is_named)).unwrap_or(0);
+    let frames: Vec<String> = stack.iter().take((last + 1).min(FRAMES_MAX)).map(frame).collect();
     if !frames.is_empty() {
         page.wrapped("      from ", &frames.join(" < "));
     }
@@ -271,12 +295,11 @@ fn policy(thread: &ThreadReport) -> String {
 
 /// The first frame outside of the C library: the library's wrapper of a call says no more than the call.
 fn caller(stack: &[Frame]) -> Option<String> {
-    stack.iter().find(|frame| frame.function.is_some() && !is_c_library(frame)).map(frame)
+    stack.iter().find(|frame| frame.function.is_some() && !is_of_c_library(frame)).map(frame)
 }
 
-fn is_c_library(frame: &Frame) -> bool {
-    let file = frame.file.as_deref().and_then(|file| file.rsplit('/').next()).unwrap_or_default();
-    file.starts_with("libc.") || file.starts_with("libc-") || file.starts_with("ld-")
+fn is_of_c_library(frame: &Frame) -> bool {
+    frame.file.as_deref().is_some_and(is_c_library)
 }
 
 fn frame(frame: &Frame) -> String {
