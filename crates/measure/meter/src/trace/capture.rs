@@ -10,7 +10,7 @@ use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
 use super::retention::Retention;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
-use super::stacks::{StackCopy, StackSampling};
+use super::stacks::{StackCopy, StackRecords, StackSampling};
 use crate::compact;
 use crate::gaps::Gaps;
 use crate::kernel::{clock, scheduling};
@@ -37,6 +37,8 @@ const WAITING_BYTES_MAX: u64 = 64 << 20;
 const IDLE_WAIT: Duration = Duration::from_millis(100);
 /// Maximum number of copies for a spike before it is kept as it is.
 const TRIES_MAX: u8 = 3;
+/// Spikes whose stacks are copied as soon as they are known: 1.3 MB each.
+const EARLY_STACKS_MAX: usize = 4;
 const ANNOUNCED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Output of the thread.
@@ -149,7 +151,7 @@ pub fn received(input: &Receiver<Captured>) -> impl Iterator<Item = Captured> + 
 }
 
 /// A spike that has no snapshot yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Pending {
     thread: u32,
     tid: i32,
@@ -163,6 +165,8 @@ struct Pending {
     has_line: bool,
     /// Copies that did not contain it.
     tried: u8,
+    /// Copied as soon as it was known: the traces take longer, and the kernel overwrites the records meanwhile.
+    stacks: Option<StackRecords>,
 }
 
 struct Capture {
@@ -260,7 +264,10 @@ impl Capture {
             if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
                 let unmarked = if kind.is_some() { self.busy } else { self.was_busy_at(signal.sample.seen_ns()) };
                 let has_line = !unmarked;
-                self.pending.push(Pending { thread, tid, kind, signal, saved_ns, unmarked, has_line, tried: 0 });
+                let copied = self.pending.iter().filter(|pending| pending.stacks.is_some()).count();
+                let stacks = if copied < EARLY_STACKS_MAX { self.stack_records(tid) } else { None };
+                let tried = 0;
+                self.pending.push(Pending { thread, tid, kind, signal, saved_ns, unmarked, has_line, tried, stacks });
             } else {
                 self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
@@ -391,7 +398,7 @@ impl Capture {
 
     fn keep(
         &mut self,
-        pending: Pending,
+        mut pending: Pending,
         frozen: &Frozen,
         past: &Past,
         by_us: bool,
@@ -448,7 +455,8 @@ impl Capture {
         let missing = broken.map(|why| format!("the trace was copied in part only: {why}"));
         let number = self.next_number;
         let spike = self.spike(&pending, Some(snapshot), missing);
-        let stacks = self.stacks(pending.tid);
+        let records = pending.stacks.take().or_else(|| self.stack_records(pending.tid));
+        let stacks = records.and_then(|records| Some(self.sampling()?.described(records)));
         let stack_bytes = stacks.as_ref().map_or(0, StackCopy::bytes);
         let kept_bytes = trace_bytes + stack_bytes;
         let gone = self.retention.admit(number, sample.latency_ns, kept_bytes, control);
@@ -469,9 +477,13 @@ impl Capture {
         }
     }
 
+    fn sampling(&self) -> Option<&StackSampling> {
+        self.job.announcements.as_ref()?.stacks.as_deref()
+    }
+
     /// Samples of a thread's stack. A kernel that does not stop writing them is like one that has none.
-    fn stacks(&self, tid: i32) -> Option<StackCopy> {
-        self.job.announcements.as_ref()?.stacks.as_ref()?.copy(tid).ok()?
+    fn stack_records(&self, tid: i32) -> Option<StackRecords> {
+        self.sampling()?.records(tid).ok()?
     }
 
     fn spike(&mut self, pending: &Pending, snapshot: Option<Snapshot>, snapshot_missing: Option<String>) -> Box<Spike> {

@@ -52,7 +52,16 @@ impl Ring {
     }
 }
 
-/// Samples of a thread, as they were copied at a spike.
+/// Records of a thread, as they were copied at a spike.
+#[derive(Debug)]
+pub struct StackRecords {
+    pid: i32,
+    tid: i32,
+    running: Vec<u8>,
+    leaving: Vec<u8>,
+}
+
+/// Samples of a thread with all that names them but the kernel's functions.
 #[derive(Debug)]
 pub struct StackCopy {
     description: StackDescription,
@@ -124,17 +133,23 @@ impl StackSampling {
         self.lock().left_out.len()
     }
 
-    /// The samples of a thread; `None` if it is not sampled.
+    /// The records of a thread so far; `None` if it is not sampled. This is fast: the kernel overwrites them soon.
     ///
     /// # Errors
     /// If the kernel does not stop writing them.
-    pub fn copy(&self, tid: i32) -> io::Result<Option<StackCopy>> {
-        let (pid, mut records, departures) = match self.lock().rings.get(&tid) {
-            Some(Ring { pid, running, leaving }) => (*pid, running.copy()?, leaving.copy()?),
-            None => return Ok(None),
-        };
-        let sampled_bytes = records.len() as u64;
-        records.extend(departures);
+    pub fn records(&self, tid: i32) -> io::Result<Option<StackRecords>> {
+        match self.lock().rings.get(&tid) {
+            Some(Ring { pid, running, leaving }) => {
+                Ok(Some(StackRecords { pid: *pid, tid, running: running.copy()?, leaving: leaving.copy()? }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Records with the mappings of their process.
+    pub fn described(&self, StackRecords { pid, tid, running, leaving }: StackRecords) -> StackCopy {
+        let sampled_bytes = running.len() as u64;
+        let records = [running, leaving].concat();
         let mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner).of(pid);
         let description = StackDescription {
             pid,
@@ -146,7 +161,7 @@ impl StackSampling {
             kernel: Vec::new(),
             sampled_bytes: Some(sampled_bytes),
         };
-        Ok(Some(StackCopy { description, records }))
+        StackCopy { description, records }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -170,7 +185,8 @@ mod tests {
         sampling.add([(tid, pid), (i32::MAX, i32::MAX)].into_iter());
         assert!(sampling.take_refusal().is_none(), "a thread that has ended refuses nothing");
         std::thread::sleep(std::time::Duration::from_millis(1));
-        let file = sampling.copy(tid).unwrap().unwrap().file(&symbols).unwrap();
+        let records = sampling.records(tid).unwrap().unwrap();
+        let file = sampling.described(records).file(&symbols).unwrap();
         let (description, _) = decode(&file).unwrap();
         let this = std::env::current_exe().unwrap();
         let own = description.mappings.iter().find(|mapping| this.to_str() == Some(&mapping.path)).unwrap();
@@ -181,7 +197,7 @@ mod tests {
         assert!(description.kernel.is_sorted_by_key(|function| function.start));
         assert_eq!((description.tid, description.pid, description.period_ns), (tid, pid, PERIOD_NS));
         sampling.only(&[]);
-        assert!(sampling.copy(tid).unwrap().is_none());
+        assert!(sampling.records(tid).unwrap().is_none());
     }
 
     #[test]
