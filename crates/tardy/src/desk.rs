@@ -14,6 +14,7 @@ mod state;
 use crate::exit::{Exit, UsageError};
 use crate::lab::this_host::ThisHost;
 use anyhow::Context;
+use machines::KnownTarget;
 use machines::meter_places::MeterPlaces;
 use server::desk::{DeskAccess, Entrance};
 use server::{Lab, Listener};
@@ -22,6 +23,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
 use words::printable::printable;
 
 /// Directory below that of the user's data.
@@ -30,6 +32,7 @@ const DIRECTORY: &str = "tardy/desk";
 /// What the user asked for.
 #[derive(Debug, Clone)]
 pub struct Asked {
+    pub target: KnownTarget,
     pub listen: SocketAddr,
     pub opens: bool,
     pub keeps: bool,
@@ -48,6 +51,13 @@ pub fn open(asked: &Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
             "--listen takes an address of this machine alone, like 127.0.0.1:8701; `tardy lab serve` serves others";
         return Err(UsageError(text.into()).into());
     }
+    if asked.target.is_in_virtual_time() {
+        let text = format!(
+            "{} is in virtual time and has no page while it runs; `tardy run` measures it",
+            asked.target.name()
+        );
+        return Err(UsageError(text).into());
+    }
     let meter = MeterPlaces::of_process().find()?;
     let directory = asked.directory.clone().map_or_else(own_directory, Ok)?;
     fs::create_dir_all(&directory)
@@ -63,13 +73,13 @@ pub fn open(asked: &Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     shared.serve_at(&address);
     let measuring = measuring::start(asked, &directory, &meter, typed, &shared)?;
     let looking = looking::start(&shared)?;
-    findings::look(&shared)?;
+    findings::look(&shared, &asked.target)?;
     let link = state::link(&address, &secret);
     complain!("tardy desk: {link} is the page, for one browser of this machine; Ctrl-C ends it");
     if asked.opens {
         browser::open(&link);
     }
-    let served = listener.serve(std::future::pending());
+    let served = listener.serve(hung_up());
     shared.end();
     let archive = measuring.end();
     looking.end();
@@ -79,6 +89,14 @@ pub fn open(asked: &Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     }
     served?;
     Ok(Exit::Measured)
+}
+
+/// Completes when the terminal is closed, which ends a desk of the desktop's menu.
+async fn hung_up() {
+    match signal(SignalKind::hangup()) {
+        Ok(mut signals) => drop(signals.recv().await),
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// The directory of the measurements of this user.

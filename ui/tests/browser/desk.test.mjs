@@ -86,7 +86,7 @@ test("a planted program comes first within a minute, while the page is open", { 
   const page = await open();
   hog = spawn(join(place, "hog"), ["0", "20000", "300000"], { stdio: "ignore" });
   await until(async () => (await first(page)).join() === "hog,other-rt-task", "the hog");
-  assert.equal(await page.run("document.querySelector('[data-use=audio-256]').dataset.standing"), "too-late");
+  await until(async () => (await page.run("document.querySelector('[data-use=audio-256]').dataset.standing")) === "too-late", "the verdict");
   assert.match(await page.run("document.querySelector('#desk-state').textContent"), /too late for [1-8] of 8 uses/);
   assert.deepEqual(page.errors, []);
   assert.ok(page.requests.every((request) => request.startsWith(new URL(links[0]).origin) || request.startsWith("data:")), `${page.requests}`);

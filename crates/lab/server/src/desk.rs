@@ -109,6 +109,8 @@ pub struct DeskSpike {
 pub struct Checks {
     /// False until the machine was checked.
     pub is_known: bool,
+    /// The command that checks the machine, if it can be checked only while it is not measured.
+    pub command: Option<String>,
     /// Why it could not be checked.
     pub problem: Option<String>,
     pub findings: Vec<CheckedSetting>,

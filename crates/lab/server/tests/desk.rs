@@ -88,6 +88,7 @@ fn state() -> DeskState {
         spikes: vec![DeskSpike { number: 7, cpu: 0, latency_ns: 4_000_000, cause: Some(HOSTILE.into()) }],
         checks: Checks {
             is_known: true,
+            command: None,
             problem: None,
             findings: vec![finding("aaaaaaaaaaaa", false), finding("bbbbbbbbbbbb", true)],
         },

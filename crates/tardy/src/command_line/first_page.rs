@@ -19,7 +19,6 @@ const COMMANDS: &[(&str, &str)] = &[
     ("tardy explain", "why its worst wake-ups came late"),
     ("tardy qualify --limit 100us --duration 60s", "whether this machine keeps a limit"),
     ("tardy watch -- ./program", "why your own program wakes late"),
-    ("tardy audit -- ./program", "which calls can cost a deadline"),
 ];
 
 /// Prints the page.

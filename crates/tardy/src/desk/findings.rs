@@ -14,14 +14,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use words::printable::printable;
+use words::shell::quoted;
 
 const LIMIT: Duration = Duration::from_secs(25);
 
-/// Looks at the settings, on a thread of its own.
+/// Looks at the settings, on a thread of its own. Another machine is busy with the measurement, and cannot be asked.
 ///
 /// # Errors
 /// If the thread cannot be made.
-pub fn look(shared: &Arc<Shared>) -> anyhow::Result<()> {
+pub fn look(shared: &Arc<Shared>, measured: &KnownTarget) -> anyhow::Result<()> {
+    if !measured.is_local() {
+        let command = format!("tardy check --target {}", quoted(&printable(measured.name())));
+        shared.update(|state| state.checks.command = Some(command));
+        return Ok(());
+    }
     let shared = Arc::clone(shared);
     let thread = thread::Builder::new().name("tardy:check".into());
     thread.spawn(move || look_now(&shared)).context("failed to start a thread")?;

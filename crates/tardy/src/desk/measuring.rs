@@ -53,9 +53,9 @@ pub fn start(
     typed: Vec<String>,
     shared: &Arc<Shared>,
 ) -> anyhow::Result<Measuring> {
-    let here = KnownTarget::local();
+    let target = asked.target.clone();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (archive, id) = new_below(directory, since_1970.as_secs(), &here.host_name())?;
+    let (archive, id) = new_below(directory, since_1970.as_secs(), &target.host_name())?;
     let settings = settings(asked);
     let request = RunRequest {
         id,
@@ -70,7 +70,7 @@ pub fn start(
     let (shared, stops) = (Arc::clone(shared), stop.clone());
     let measure = move || {
         let archive = request.directory.clone();
-        let ended = measure(&here, &request, &stops, &shared);
+        let ended = measure(&target, &request, &stops, &shared);
         shared.set_stage(Stage::Ended(ended.err()));
         archive.is_dir().then_some(archive)
     };
@@ -81,8 +81,8 @@ pub fn start(
 
 /// # Errors
 /// The problem that ended it, with its fix.
-fn measure(here: &KnownTarget, request: &RunRequest, stop: &StopRequests, shared: &Shared) -> Result<(), String> {
-    let mut target = here.open(&request.meter, reporting(), stop.clone()).map_err(|error| error.to_string())?;
+fn measure(known: &KnownTarget, request: &RunRequest, stop: &StopRequests, shared: &Shared) -> Result<(), String> {
+    let mut target = known.open(&request.meter, reporting(), stop.clone()).map_err(|error| error.to_string())?;
     let outcome = run(target.as_mut(), request, stop, &mut |event| match event {
         Event::Begun { directory, .. } => shared.begin(directory),
         Event::Phase(RunPhase::Measure) => shared.set_stage(Stage::Measuring),

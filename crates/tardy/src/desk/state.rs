@@ -24,7 +24,12 @@ pub struct Shared {
 
 impl Shared {
     pub fn of(asked: &Asked, meter: &Path) -> Self {
-        let state = DeskState { priority: asked.priority, keeps: asked.keeps, ..DeskState::default() };
+        let state = DeskState {
+            host: printable(&asked.target.host_name()),
+            priority: asked.priority,
+            keeps: asked.keeps,
+            ..DeskState::default()
+        };
         Self {
             meter: meter.to_owned(),
             priority: asked.priority,

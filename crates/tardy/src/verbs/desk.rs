@@ -2,6 +2,7 @@
 
 use crate::desk::{self, Asked};
 use crate::exit::{Exit, UsageError};
+use crate::measuring::machine::find;
 use crate::options::quantity::{latency_ns, whole};
 use crate::verb::{Place, Verb};
 use clap::Args;
@@ -11,6 +12,9 @@ use std::path::PathBuf;
 /// Show on a page what makes this machine's programs late
 #[derive(Debug, Args)]
 pub struct DeskArguments {
+    /// Machine to measure: `local`, or one added with `tardy target add`
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    target: String,
     /// Open the page in the browser of the desktop
     #[arg(long)]
     open: bool,
@@ -38,7 +42,7 @@ fn socket_address(text: &str) -> Result<SocketAddr, UsageError> {
 impl Verb for DeskArguments {
     const NAME: &'static str = "desk";
     const PLACE: Place = Place::Hidden;
-    const EXAMPLES: &'static [&'static str] = &["tardy desk", "tardy desk --open", "tardy desk --keep --limit 100us"];
+    const EXAMPLES: &'static [&'static str] = &["tardy desk", "tardy desk --open", "tardy desk --keep --limit 100us", "tardy desk --target board"];
     const NOTES: &'static str = "\
 The page shows whether this machine is good enough for audio, machine tools, printers and games, who makes it late, and what to change. \
 Each printed link lets one browser in. Without root it takes `sudo tardy setup --apply` once.
@@ -46,6 +50,7 @@ Ctrl-C ends it and restores the machine.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         let asked = Asked {
+            target: find(&self.target)?,
             listen: self.listen,
             opens: self.open,
             keeps: self.keep,

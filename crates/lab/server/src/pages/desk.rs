@@ -3,6 +3,7 @@
 
 use super::amounts::{figure, rounded};
 use super::as_html;
+use super::command::command;
 use super::layout::{Page, Refresh};
 use crate::desk::{Change, CheckedSetting, Checks, DeskAccess, DeskSpike, DeskState, Stage};
 use crate::guard::{Identity, Peer, cookie_of_desk};
@@ -189,7 +190,7 @@ fn verdicts(state: &DeskState) -> Markup {
                     tbody { @for judged in &state.uses { (verdict(judged)) } }
                 }
             }
-            @if !state.doubts.is_empty() {
+            @if !state.doubts.is_empty() && state.samples > 0 {
                 p.note { "No time proves a limit on this machine: " @for (at, doubt) in state.doubts.iter().enumerate() { @if at > 0 { "; " } bdi { (doubt) } } "." }
             }
             p.note { "These are wake-ups of a thread with real-time priority. A program without it waits for other programs as well: " code { "tardy watch" } " measures it." }
@@ -297,7 +298,10 @@ fn checks(checks: &Checks) -> Markup {
     html! {
         section #checks aria-labelledby="checks-title" {
             h2 #checks-title { "Settings that make it late" }
-            @if let Some(problem) = &checks.problem {
+            @if let Some(line) = &checks.command {
+                p.note { "Another machine is checked before or after the measurement:" }
+                (command(line))
+            } @else if let Some(problem) = &checks.problem {
                 p.caution role="alert" { strong { "Not checked: " } bdi { (problem) } }
             } @else if !checks.is_known {
                 p.empty { "The settings are being checked; load the page again in a moment." }
