@@ -79,7 +79,7 @@ test-core: $(UI) $(TOOLS) ## build and test the crates of crates/core alone, for
 e2e: build ## boot Debian's kernels in QEMU and measure in them (downloads 270 MB once)
 	packaging/install-dependencies --e2e
 	$(MAKE) --no-print-directory $(METERS)-arm64
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip custom_kernel --skip methods:: --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --skip virtual_compare --skip desk:: --skip custom_kernel --skip methods:: --test-threads=1
 	cargo test --package flight-recorder -- --ignored
 
 e2e-methods: build ## measure with every method in machines with its devices, print a table, compare with the reference
@@ -119,9 +119,9 @@ truth: build $(INJECTOR) ## delay CPUs in known ways, here and in virtual machin
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt arm64-6.1-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
-e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
+e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time); a desk over a storm of interrupts
 	packaging/install-dependencies --e2e
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e virtual_compare -- --ignored --nocapture --test-threads=1
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --nocapture --test-threads=1 virtual_compare desk::
 
 bench: build ## print costs beside a bare loop, cyclictest, rt-tests, strace and trace-cmd, write docs/reference/figures.md; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop

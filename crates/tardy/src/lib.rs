@@ -10,6 +10,8 @@ mod briefs;
 mod chained;
 pub mod command_line;
 mod defect;
+#[cfg(feature = "lab")]
+mod desk;
 mod exit;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -48,6 +48,8 @@ verbs! {
     baseline::BaselineArguments,
 
     #[cfg(feature = "lab")]
+    desk::DeskArguments,
+    #[cfg(feature = "lab")]
     serve::ServeArguments,
     #[cfg(feature = "lab")]
     store::StoreArguments,

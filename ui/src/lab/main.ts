@@ -6,6 +6,7 @@ import "../styles/live.css";
 import "./lab.css";
 import { schemeButton } from "../scheme";
 import { again } from "./again";
+import { desk } from "./desk";
 import { fleetFilter } from "./filter";
 import { columns } from "./columns";
 import { live } from "./live";
@@ -14,6 +15,7 @@ import { scrollers } from "../scrollers";
 schemeButton("tardy-scheme");
 scrollers();
 live();
+desk();
 
 /** What a script adds to the content of a page. */
 function enhance(): void {

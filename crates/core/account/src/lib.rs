@@ -4,7 +4,7 @@
 //! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
 //! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named,
 //! `block_requests` has `storage` divide the time of block requests, `stored_file` reads programs whose functions are to be named, and
-//! `brief` answers in few bytes.
+//! `brief` answers in few bytes, `ranking` adds up who delayed how much.
 //!
 //! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
 
@@ -14,6 +14,7 @@ pub mod brief;
 mod explaining;
 mod judging;
 pub mod planned;
+pub mod ranking;
 mod spike_trace;
 pub mod stored_file;
 

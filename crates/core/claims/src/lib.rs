@@ -21,5 +21,6 @@ pub mod observer;
 pub mod proof;
 pub mod run_name;
 pub mod unit;
+pub mod uses;
 pub mod verdict;
 pub mod virtual_time;

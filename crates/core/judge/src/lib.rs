@@ -17,6 +17,7 @@
 //! * [`step`] defines the verdicts of the steps of a plan.
 //! * [`history`] finds where a series of runs changed.
 //! * [`bisect`] searches an ordered list for its first bad candidate, with a bound on the error of all steps together.
+//! * [`uses`] judges a run by the common uses of a machine: audio, machine tools, printers, frames.
 //! * [`tune`] finds which of many settings help: a screening that claims nothing, then proof on fresh runs.
 //! * [`virtual_time`] compares measurements in virtual time, which are reproducible.
 //! * [`compare`] compares two runs without a verdict, [`causes`] the causes of their late wake-ups, [`difference`]
@@ -62,5 +63,6 @@ mod sign_test;
 pub mod stationarity;
 pub mod step;
 pub mod tune;
+pub mod uses;
 pub mod verdict;
 pub mod virtual_time;

@@ -11,6 +11,7 @@ pub mod history;
 pub mod length;
 pub mod observer;
 pub mod proof;
+pub mod uses;
 pub mod verdict;
 pub mod virtual_time;
 

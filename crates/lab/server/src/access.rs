@@ -170,7 +170,7 @@ impl Tokens {
             return Err(AccessError::Taken(path.to_owned()));
         }
         let failed = |source| AccessError::Write { path: path.to_owned(), source };
-        let token = format!("{PREFIX}{}", hex(&random().map_err(failed)?));
+        let token = new_secret().map_err(failed)?;
         let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed)?;
         writeln!(file, "{role} {name} {}", hex(&hashed(&token))).map_err(failed)?;
         file.sync_all().map_err(failed)?;
@@ -186,13 +186,44 @@ impl Tokens {
         let presented = hashed(token);
         let mut found = None;
         for entry in &self.0 {
-            let difference = entry.sha256.iter().zip(presented).fold(0, |all, (a, b)| all | (a ^ b));
-            if difference == 0 {
+            if are_equal(&entry.sha256, &presented) {
                 found = Some(entry);
             }
         }
         found.map(|entry| Holder { role: entry.role, name: entry.name.clone() })
     }
+}
+
+/// A secret that this process alone knows.
+pub(crate) struct Session {
+    secret: String,
+    sha256: [u8; 32],
+}
+
+impl Session {
+    pub fn of(secret: String) -> Self {
+        Self { sha256: hashed(&secret), secret }
+    }
+
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Whether this is the secret. The time depends on neither.
+    pub fn is(&self, presented: &str) -> bool {
+        are_equal(&self.sha256, &hashed(presented))
+    }
+}
+
+/// # Errors
+/// If the kernel gives no random bytes.
+pub(crate) fn new_secret() -> std::io::Result<String> {
+    Ok(format!("{PREFIX}{}", hex(&random()?)))
+}
+
+/// Compares all bytes, whichever differ.
+fn are_equal(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
 fn entry(line: &str) -> Option<Entry> {

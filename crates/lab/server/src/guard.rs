@@ -10,7 +10,7 @@ mod rate;
 mod signature;
 
 pub use asked::Asked;
-pub use identity::{Identity, cookie, no_cookie};
+pub use identity::{Identity, cookie, cookie_of_desk, no_cookie};
 pub use peer::Peer;
 pub use proxy::{Proxy, ProxyError};
 pub use rate::Rates;
@@ -61,13 +61,18 @@ fn admitted(site: &Site, request: &Request) -> Result<Identity, Refusal> {
         site.rates().request(client, now, site.limits())?;
     }
     host::check(request, &site.lab.hosts)?;
-    let identity = identity::of(request, site.tokens(), site.lab.proxy.as_ref(), peer);
+    let identity = match site.desk() {
+        Some(desk) => identity::at_desk(request, &desk.entrance),
+        None => identity::of(request, site.tokens(), site.lab.proxy.as_ref(), peer),
+    };
     if identity == Err(Refusal::TokenUnknown)
         && let Some(client) = client
     {
         site.rates().wrong_token(client, now, site.limits())?;
     }
-    if !identity::is_public(request.uri().path()) {
+    let path = request.uri().path();
+    let is_public = if site.desk().is_some() { identity::is_public_at_desk(path) } else { identity::is_public(path) };
+    if !is_public {
         let role = identity.clone()?.role.ok_or(Refusal::TokenMissing)?;
         let needed = identity::needed(request.method(), request.uri().path());
         if role < needed {

@@ -10,6 +10,7 @@ mod api;
 mod change_searches;
 mod changes;
 mod data;
+pub mod desk;
 mod experiments;
 mod follow;
 mod guard;

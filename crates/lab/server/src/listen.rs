@@ -30,6 +30,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
+/// Name of the threads that answer: who ranks what delays a machine recognises them.
+const THREAD: &str = "tardy:serve";
+
 /// Pause after the system refused a connection for want of files or memory.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -85,7 +88,8 @@ impl Listener {
         let failed = |source| ListenError::Bind { address, source };
         let listener = std::net::TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let runtime = Builder::new_multi_thread().enable_all().build().map_err(ListenError::Threads)?;
+        let runtime =
+            Builder::new_multi_thread().thread_name(THREAD).enable_all().build().map_err(ListenError::Threads)?;
         let site = Arc::new(runtime.block_on(Site::open(lab))?);
         // A user who reads the address may end the server at once: the handlers stand before it is shown. Not earlier, because a
         // database that does not answer keeps the index from opening for long.

@@ -10,6 +10,7 @@ mod compare;
 mod conditions;
 mod culprits;
 mod decision;
+mod desk;
 mod empty;
 mod error;
 mod experiment;
@@ -44,6 +45,7 @@ pub fn router() -> Router<Arc<Site>> {
         .merge(lab::router())
         .merge(login::router())
         .merge(decision::router())
+        .merge(desk::router())
         .merge(queue::router())
         .merge(live::router())
         .merge(experiment::router())

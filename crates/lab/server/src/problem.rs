@@ -269,6 +269,20 @@ pub enum Refusal {
         fix = "check the directory of archives; `tardy lab store rebuild` makes the index again"
     )]
     Unreadable(String),
+    #[error("this browser was not let in")]
+    #[problem(
+        code = "server.not-entered",
+        meaning = "`tardy desk` shows itself to a browser that opened one of its links, each of which works once.",
+        fix = "open the newest link that `tardy desk` printed, or start it again"
+    )]
+    NotEntered,
+    #[error("the measurement cannot be shared: {}", shown(.0))]
+    #[problem(
+        code = "server.not-shared",
+        meaning = "`tardy desk` could not make its measurement anonymous and sign it.",
+        fix = "keep the archive, and publish it with `tardy lab publish` after the end"
+    )]
+    NotShared(String),
     #[error("a defect of the server")]
     #[problem(
         code = "server.defect",
@@ -300,13 +314,13 @@ impl Refusal {
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Host(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::OtherSite | Self::Role { .. } | Self::NotTheProxy | Self::NoRole => StatusCode::FORBIDDEN,
-            Self::TokenMissing | Self::TokenUnknown => StatusCode::UNAUTHORIZED,
+            Self::TokenMissing | Self::TokenUnknown | Self::NotEntered => StatusCode::UNAUTHORIZED,
             Self::TooLarge { .. } | Self::UploadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UploadMalformed(_) | Self::ProxyHeaders => StatusCode::BAD_REQUEST,
             Self::UploadTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
             Self::UploadsBusy { .. } | Self::StreamsBusy { .. } | Self::NotStored => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::TooSlow { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooSlow { .. } | Self::NotShared(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreadable(_) | Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

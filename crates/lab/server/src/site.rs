@@ -2,6 +2,7 @@
 
 use crate::access::Tokens;
 use crate::change_searches::ChangeSearches;
+use crate::desk::DeskAccess;
 use crate::experiments::ExperimentSeries;
 use crate::guard::{Proxy, Rates};
 use crate::known_archives::KnownArchives;
@@ -61,6 +62,8 @@ pub struct Lab {
     /// Names under which clients may address the server, beside addresses and `localhost`.
     pub hosts: Vec<String>,
     pub limits: Limits,
+    /// A measurement of this machine with its page; only browsers that used its link are then let in.
+    pub desk: Option<DeskAccess>,
 }
 
 impl Lab {
@@ -68,7 +71,7 @@ impl Lab {
     pub fn of(directory: PathBuf, archives: Arc<dyn Archives>) -> Self {
         let index = Address::directory(&directory);
         let (tokens, hosts, limits) = (Tokens::default(), Vec::new(), Limits::default());
-        Self { directory, index, archives, tokens, proxy: None, alerts: None, hosts, limits }
+        Self { directory, index, archives, tokens, proxy: None, alerts: None, hosts, limits, desk: None }
     }
 }
 
@@ -114,6 +117,10 @@ impl Site {
     /// The index.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub(crate) fn desk(&self) -> Option<&DeskAccess> {
+        self.lab.desk.as_ref()
     }
 
     pub(crate) fn archives(&self) -> &dyn Archives {

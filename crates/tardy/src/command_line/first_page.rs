@@ -11,13 +11,14 @@ use std::fs;
 use std::path::Path;
 
 const NAME_COLUMNS: usize = 15;
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: &[(&str, &str)] = &[
+    #[cfg(feature = "lab")]
+    ("tardy desk", "all of it on a page in a browser"),
     ("tardy check", "settings that hurt real-time work"),
     ("tardy run --duration 60s --load messaging", "a minute under load"),
     ("tardy explain", "why its worst wake-ups came late"),
     ("tardy qualify --limit 100us --duration 60s", "whether this machine keeps a limit"),
     ("tardy watch -- ./program", "why your own program wakes late"),
-    ("tardy audit -- ./program", "which calls can cost a deadline"),
 ];
 
 /// Prints the page.
@@ -32,7 +33,8 @@ pub fn print() -> anyhow::Result<Exit> {
     }
     page.blank();
     page.heading("Start with");
-    page.entries(&COMMANDS.map(|(command, what)| (format!("  {command}"), what.to_owned())));
+    let entry = |(command, what): &(&str, &str)| (format!("  {command}"), (*what).to_owned());
+    page.entries(&COMMANDS.iter().map(entry).collect::<Vec<_>>());
     page.wrapped("", "`tardy --help` lists all verbs, and each has `--help` of its own.");
     page.print()?;
     Ok(Exit::Measured)

@@ -1,9 +1,8 @@
 //! `tardy lab publish`: archives made anonymous and signed, as one file for others.
 
-mod key;
-
 use crate::archives;
 use crate::exit::{Exit, UsageError};
+use crate::lab::publication_key as key;
 use crate::terminal::json;
 use crate::terminal::page::Page;
 use crate::verb::{Parent, Place, Verb};

@@ -1,21 +1,15 @@
 //! `tardy lab serve`: boards and runs as pages in a browser, and as an HTTP API.
 
-use crate::archives::{RUNS, all_below};
+use crate::archives::RUNS;
 use crate::exit::{Exit, UsageError};
 use crate::lab::arguments::address;
-use crate::lab::experiments::experiments_below;
-use crate::plans::checked::{CheckedPlan, Overrides, PlanHost};
-use crate::plans::described;
+use crate::lab::this_host::ThisHost;
 use crate::verb::{Parent, Place, Verb};
-use account::explain_one;
 use alerts::Settings;
 use anyhow::Context;
-use archive::explanation::Explanation;
-use archive::reader::Run;
 use clap::Args;
-use machines::KnownTarget;
 use server::access::{AccessError, Tokens};
-use server::{Archives, ExperimentSeries, Lab, ListenError, Listener, PlanError, Proxy};
+use server::{Lab, ListenError, Listener, Proxy};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -100,7 +94,7 @@ Ctrl-C ends it; requests in progress are answered.";
 
 fn run(arguments: &ServeArguments) -> anyhow::Result<Exit> {
     let directory = &arguments.directory;
-    let mut lab = Lab::of(directory.clone(), Arc::new(OfThisHost));
+    let mut lab = Lab::of(directory.clone(), Arc::new(ThisHost));
     // Without --store the index is in the directory.
     let store = arguments.store.clone().unwrap_or_else(|| directory.display().to_string());
     if arguments.store.is_some() || arguments.artefacts.is_some() {
@@ -165,31 +159,4 @@ fn add_token(file: &Path, wanted: &str) -> anyhow::Result<Exit> {
     page.print()?;
     complain!("tardy: it is stored as a hash in {}; a running server reads it when it starts again", file.display());
     Ok(Exit::Measured)
-}
-
-/// Archives of this host, explained by this program.
-struct OfThisHost;
-
-impl Archives for OfThisHost {
-    fn below(&self, directory: &Path) -> Vec<PathBuf> {
-        all_below(directory)
-    }
-
-    fn experiments(&self, directory: &Path) -> Vec<ExperimentSeries> {
-        experiments_below(directory)
-    }
-
-    fn explain(&self, run: &Run, spike: u32) -> Option<Explanation> {
-        // On this machine it would take time from the measurement, and an unknown target may be this machine.
-        let target = KnownTarget::find(&run.manifest.as_ref()?.target).ok()?;
-        target.is_board().then(|| explain_one(run, spike)).flatten()
-    }
-
-    fn check_plan(&self, name: &str, text: &str) -> Result<(), PlanError> {
-        let Err(problems) = CheckedPlan::read(name, text, &Overrides::default(), PlanHost::Other) else {
-            return Ok(());
-        };
-        let said: Vec<String> = problems.iter().map(|problem| described(Path::new(name), problem)).collect();
-        Err(PlanError(said.join("; ")))
-    }
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod custom_kernel;
+mod desk;
 mod exported;
 mod founding_case;
 mod inspected;

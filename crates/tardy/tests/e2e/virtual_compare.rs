@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::Instant;
 
-const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
+pub const PARAMETERS: &str = "/sys/module/tardy_inject/parameters";
 const LENGTH_US: i64 = 400;
 const SEEDS: u32 = 16;
 /// Variants of the bisection, including its two ends.
@@ -33,7 +33,7 @@ fn injecting() -> Lab {
 }
 
 /// Builds the module for the kernel of the lab's target.
-fn build(lab: &Lab) -> PathBuf {
+pub fn build(lab: &Lab) -> PathBuf {
     let file = text(&lab.path("targets/vm.toml"));
     let package = file.lines().find_map(|line| line.strip_prefix("package = \"linux-image-")).unwrap();
     let (release, version) = package.trim_end_matches('"').split_once('=').unwrap();

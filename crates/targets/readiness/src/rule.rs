@@ -43,6 +43,19 @@ pub enum Fix {
     ByHand { text: String },
 }
 
+impl Fix {
+    /// What to do, behind a word for when or how.
+    pub fn described(&self) -> (&'static str, String) {
+        match self {
+            Self::Write { path, value } => ("now", format!("echo {value} > {path}")),
+            Self::Boot { argument } => ("boot", format!("with {argument}")),
+            Self::BootWithout { argument } => ("boot", format!("without {argument}")),
+            Self::Build { line } => ("build", line.clone()),
+            Self::ByHand { text } => ("do", text.clone()),
+        }
+    }
+}
+
 /// One occurrence of what a rule looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {

@@ -3,6 +3,7 @@
 use super::proxy::Proxy;
 use crate::access::{Role, Tokens};
 use crate::api::hooks::HOOKS;
+use crate::desk::Entrance;
 use crate::problem::Refusal;
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
@@ -10,10 +11,14 @@ use std::net::IpAddr;
 
 /// Cookie of the login page.
 const COOKIE: &str = "tardy-token";
+/// Cookie of a browser at a desk. Cookies are shared by all servers on loopback: a login at a lab has its own.
+const COOKIE_OF_DESK: &str = "tardy-desk";
 /// How long a browser keeps it, in s.
 const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
 /// Pages for everyone: without them nobody could log in, and a webhook checks a signature instead.
 const PUBLIC: [&str; 3] = ["/login", "/assets/", HOOKS];
+/// The same at a desk, which has no logins and takes no webhooks.
+const PUBLIC_AT_DESK: [&str; 2] = ["/enter/", "/assets/"];
 /// Parts for administrators only.
 const OF_ADMIN: [&str; 2] = ["/api/v1/admin/", "/changes/"];
 
@@ -24,6 +29,8 @@ pub struct Identity {
     /// Name of the token, or of the user of a proxy.
     pub name: Option<String>,
     pub by_cookie: bool,
+    /// Pages lead to the desk.
+    pub at_desk: bool,
 }
 
 impl Identity {
@@ -56,18 +63,35 @@ pub fn of(
 ) -> Result<Identity, Refusal> {
     let user = proxy.map(|proxy| proxy.user_of(request.headers(), peer)).transpose()?.flatten();
     if let Some((name, role)) = user.filter(|_| bearer(request.headers()).is_none()) {
-        return Ok(Identity { role: Some(role), name: Some(name), by_cookie: false });
+        return Ok(Identity { role: Some(role), name: Some(name), ..Identity::default() });
     }
     if tokens.is_empty() && proxy.is_none() {
-        return Ok(Identity { role: Some(Role::Admin), name: None, by_cookie: false });
+        return Ok(Identity { role: Some(Role::Admin), ..Identity::default() });
     }
-    let (token, by_cookie) = match (bearer(request.headers()), from_cookie(request.headers())) {
+    let (token, by_cookie) = match (bearer(request.headers()), from_cookie(request.headers(), COOKIE)) {
         (Some(token), _) => (token, false),
         (None, Some(token)) => (token, true),
         (None, None) => return Err(Refusal::TokenMissing),
     };
     let holder = tokens.holder(token).ok_or(Refusal::TokenUnknown)?;
-    Ok(Identity { role: Some(holder.role), name: Some(holder.name), by_cookie })
+    Ok(Identity { role: Some(holder.role), name: Some(holder.name), by_cookie, at_desk: false })
+}
+
+/// The browser of a desk, which may do everything there.
+///
+/// # Errors
+/// If it was not let in.
+pub fn at_desk(request: &Request, entrance: &Entrance) -> Result<Identity, Refusal> {
+    let presented = from_cookie(request.headers(), COOKIE_OF_DESK).ok_or(Refusal::NotEntered)?;
+    if !entrance.knows(presented) {
+        return Err(Refusal::NotEntered);
+    }
+    Ok(Identity { role: Some(Role::Admin), at_desk: true, ..Identity::default() })
+}
+
+/// Whether everyone may see this at a desk.
+pub fn is_public_at_desk(path: &str) -> bool {
+    PUBLIC_AT_DESK.iter().any(|public| path.starts_with(public))
 }
 
 pub fn is_public(path: &str) -> bool {
@@ -91,6 +115,11 @@ pub fn cookie(token: &str, by_https: bool) -> String {
     format!("{COOKIE}={token}; Path=/; Max-Age={COOKIE_AGE_S}; HttpOnly; SameSite=Strict{secure}")
 }
 
+/// The `Set-Cookie` of a browser at a desk, until the browser ends.
+pub fn cookie_of_desk(secret: &str) -> String {
+    format!("{COOKIE_OF_DESK}={secret}; Path=/; HttpOnly; SameSite=Strict")
+}
+
 /// The `Set-Cookie` that ends it.
 pub fn no_cookie() -> String {
     format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
@@ -102,10 +131,10 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn from_cookie(headers: &HeaderMap) -> Option<&str> {
+fn from_cookie<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value)
+    pairs.find(|(name, value)| *name == wanted && !value.is_empty()).map(|(_, value)| value)
 }
 
 #[cfg(test)]
@@ -134,8 +163,8 @@ mod tests {
     fn a_cookie_is_found_among_others() {
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, "a=b; tardy-token=xyz; c=d".parse().unwrap());
-        assert_eq!(from_cookie(&headers), Some("xyz"));
+        assert_eq!(from_cookie(&headers, COOKIE), Some("xyz"));
         headers.insert(header::COOKIE, "not-tardy-token=xyz; tardy-token=".parse().unwrap());
-        assert_eq!(from_cookie(&headers), None);
+        assert_eq!(from_cookie(&headers, COOKIE), None);
     }
 }

@@ -14,6 +14,10 @@ const PLACES: [(&str, &str); 6] = [
     ("/queue", "Queue"),
 ];
 
+/// The same at a desk, whose directory has the measurements that were kept.
+const PLACES_AT_DESK: [(&str, &str); 4] =
+    [("/desk", "Desk"), ("/live", "Live"), ("/", "Kept measurements"), ("/culprits", "Culprits")];
+
 /// Facts of the frame about the page.
 pub struct Page<'a> {
     pub title: &'a str,
@@ -31,6 +35,8 @@ pub enum Refresh {
     Content,
     /// A script keeps it up to date.
     WithoutScript,
+    /// The browser goes on to another page of the server at once.
+    At(&'static str),
 }
 
 impl Refresh {
@@ -43,6 +49,8 @@ impl Refresh {
 impl Page<'_> {
     /// The page with this content.
     pub fn around(&self, content: Markup) -> Markup {
+        let at_desk = self.identity.at_desk;
+        let places: &[(&str, &str)] = if at_desk { &PLACES_AT_DESK } else { &PLACES };
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -52,6 +60,7 @@ impl Page<'_> {
                     meta name="color-scheme" content="light dark";
                     @match self.refresh {
                         Refresh::Never => {},
+                        Refresh::At(address) => meta http-equiv="refresh" content={ "0; url=" (address) };,
                         // A script replaces the content: a page that loads again by itself loses the reader's place.
                         Refresh::Content | Refresh::WithoutScript => { noscript { meta http-equiv="refresh" content="3"; } },
                     }
@@ -65,11 +74,11 @@ impl Page<'_> {
                     // Scripts read the namespace of SVG here: the built file contains no address.
                     (PreEscaped("<svg class=\"definitions\" width=\"0\" height=\"0\" aria-hidden=\"true\"></svg>"))
                     header.page.lab-head {
-                        a.brand href="/" { "tardy" }
+                        a.brand href=(if at_desk { "/desk" } else { "/" }) { "tardy" }
                         nav aria-label="Pages" {
                             ol {
-                                @for (address, name) in PLACES {
-                                    li { a href=(address) aria-current=[(address == self.here).then_some("page")] { (name) } }
+                                @for (address, name) in places {
+                                    li { a href=(address) aria-current=[(*address == self.here).then_some("page")] { (name) } }
                                 }
                             }
                         }

@@ -32,11 +32,15 @@ pub async fn report(site: &Arc<Site>, run: &RunRow) -> Result<Response, Refusal>
             page
         }
     };
-    let mut answer = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.to_string()).into_response();
-    // The report contains its script and styles, and names their checksums.
+    Ok(as_report(page.to_string()))
+}
+
+/// A page of `report`, which contains its script and styles, and names their checksums.
+pub fn as_report(page: String) -> Response {
+    let mut answer = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response();
     let policy = format!("{}; frame-ancestors 'none'", report::content_security_policy());
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    Ok(answer)
+    answer
 }

@@ -118,7 +118,7 @@ impl Lab {
         Self::described(&[], |lab| lab.index = index(&lab.directory)).await
     }
 
-    async fn described(roles: &[Role], describe: impl FnOnce(&mut server::Lab)) -> Self {
+    pub async fn described(roles: &[Role], describe: impl FnOnce(&mut server::Lab)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens");
         let tokens = roles.iter().map(|role| (*role, Tokens::add(&file, *role, &role.to_string()).unwrap())).collect();

@@ -144,7 +144,7 @@ fn lay_out_group(group: &[&Finding], fingerprints: bool, page: &mut Page) {
     page.wrapped("  why     ", &first.reason);
     let mut shown: Vec<(&str, String)> = Vec::new();
     for fix in group.iter().flat_map(|finding| &finding.fixes) {
-        let line = described(fix);
+        let line = fix.described();
         if !shown.contains(&line) {
             shown.push(line);
         }
@@ -159,16 +159,6 @@ fn lay_out_group(group: &[&Finding], fingerprints: bool, page: &mut Page) {
     if fingerprints {
         let all: Vec<&str> = group.iter().take(SHOWN_MAX).map(|finding| finding.fingerprint.as_str()).collect();
         page.wrapped("  accept  ", &all.join(" "));
-    }
-}
-
-fn described(fix: &Fix) -> (&'static str, String) {
-    match fix {
-        Fix::Write { path, value } => ("now", format!("echo {value} > {path}")),
-        Fix::Boot { argument } => ("boot", format!("with {argument}")),
-        Fix::BootWithout { argument } => ("boot", format!("without {argument}")),
-        Fix::Build { line } => ("build", line.clone()),
-        Fix::ByHand { text } => ("do", text.clone()),
     }
 }
 

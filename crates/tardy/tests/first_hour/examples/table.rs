@@ -75,6 +75,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("-x gnb", "srsRAN"),
     ("./master eth0", "a network of EtherCAT"),
     ("tardy lab serve", "a browser"),
+    ("tardy desk", "a browser; tests/desk reads its page"),
     ("store push", "a server; serve.rs runs it"),
     ("alerts.toml", "receivers of messages; the tests of the crate `alerts` play them"),
     ("postgres:", "a PostgreSQL server"),

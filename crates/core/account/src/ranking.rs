@@ -1,0 +1,325 @@
+//! Programs, interrupts and other causes, ranked by the delay that they caused over many late wake-ups.
+//!
+//! Each finding of an explanation claims a part of its ledger for one culprit; the parts do not overlap. The ranking adds them up, by
+//! culprit and by the name of who had the CPU.
+
+use archive::culprit::{Console, Culprit, Facts, Holder, InterruptStorm, OtherTimers, TaskName};
+use archive::explanation::{Explanation, ExplanationStatus, Finding};
+use archive::trace_event::softirq;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use words::culprits::advice;
+use words::holders;
+
+/// Names that are distinguished; the delay of further ones counts as that of [`OTHERS`].
+const DELAYERS_MAX: usize = 500;
+const NAME_CHARACTERS_MAX: usize = 80;
+const OTHERS: &str = "others";
+
+/// Kind of a delayer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayerKind {
+    Program,
+    Interrupt,
+    Softirq,
+    Idle,
+    /// A setting or a mechanism of the kernel, the firmware or the hypervisor.
+    Mechanism,
+}
+
+/// A program, an interrupt or a mechanism that delayed wake-ups.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Delayer {
+    pub kind: DelayerKind,
+    /// Name of the program, interrupt or mechanism, as its machine calls it.
+    pub name: String,
+    pub culprit: Culprit,
+    pub delay_ns: i64,
+    /// Wake-ups that it delayed.
+    pub times: u64,
+    /// The longest delay, and its spike.
+    pub worst_ns: i64,
+    pub worst_spike: u32,
+    /// The change that avoids it.
+    pub fix: String,
+}
+
+/// Delays by who caused them.
+#[derive(Debug, Clone, Default)]
+pub struct Ranking {
+    delayers: BTreeMap<(Culprit, String), Delayer>,
+    spikes: u64,
+    unexplained: u64,
+    delay_ns: i64,
+    explained_ns: i64,
+}
+
+impl Ranking {
+    /// Adds the account of one late wake-up.
+    pub fn add(&mut self, explanation: &Explanation) {
+        self.spikes += 1;
+        if explanation.status == ExplanationStatus::NoTrace || explanation.findings.is_empty() {
+            self.unexplained += 1;
+        }
+        self.delay_ns = self.delay_ns.saturating_add(explanation.latency_ns.max(0));
+        for finding in &explanation.findings {
+            self.explained_ns = self.explained_ns.saturating_add(finding.ns.max(0));
+            self.charge(finding, explanation.spike);
+        }
+    }
+
+    fn charge(&mut self, finding: &Finding, spike: u32) {
+        let (kind, mut name) = delayer(finding);
+        if !self.delayers.contains_key(&(finding.culprit.clone(), name.clone())) && self.delayers.len() >= DELAYERS_MAX
+        {
+            name = OTHERS.into();
+        }
+        let delayer = self.delayers.entry((finding.culprit.clone(), name.clone())).or_insert_with(|| Delayer {
+            kind,
+            name,
+            culprit: finding.culprit.clone(),
+            delay_ns: 0,
+            times: 0,
+            worst_ns: 0,
+            worst_spike: spike,
+            fix: finding.fix.clone(),
+        });
+        delayer.times += 1;
+        delayer.delay_ns = delayer.delay_ns.saturating_add(finding.ns.max(0));
+        if finding.ns > delayer.worst_ns {
+            (delayer.worst_ns, delayer.worst_spike) = (finding.ns, spike);
+            delayer.fix.clone_from(&finding.fix);
+        }
+    }
+
+    /// The delayers with the most delay, largest first.
+    pub fn first(&self, count: usize) -> Vec<Delayer> {
+        let mut sorted: Vec<&Delayer> = self.delayers.values().collect();
+        sorted.sort_by_key(|delayer| std::cmp::Reverse((delayer.delay_ns, delayer.worst_ns)));
+        sorted.into_iter().take(count).cloned().collect()
+    }
+
+    /// Late wake-ups with an account.
+    pub fn spikes(&self) -> u64 {
+        self.spikes
+    }
+
+    /// Accounts without a cause.
+    pub fn unexplained(&self) -> u64 {
+        self.unexplained
+    }
+
+    /// The lateness of all accounts.
+    pub fn delay_ns(&self) -> i64 {
+        self.delay_ns
+    }
+
+    /// The part of it that has a cause.
+    pub fn explained_ns(&self) -> i64 {
+        self.explained_ns
+    }
+}
+
+/// Who had the CPU, or the mechanism if the culprit is not the work of a thread or an interrupt.
+fn delayer(finding: &Finding) -> (DelayerKind, String) {
+    if let Some(Facts::Timers(OtherTimers { function: Some(function), .. })) = &finding.facts {
+        return (DelayerKind::Interrupt, shortened(&format!("timer {}", function.0)));
+    }
+    let (kind, name) = match finding.facts.as_ref().and_then(holder_of) {
+        Some(Holder::Task { task, function }) => {
+            let name = program(task);
+            let function = function.as_ref().filter(|_| name == "kworker");
+            (DelayerKind::Program, function.map_or_else(|| name.clone(), |function| format!("{name} ({})", function.0)))
+        }
+        // The thread in which it ran is a bystander.
+        Some(Holder::Softirq { softirq: number, function, .. }) => {
+            let function = function.as_ref().map(|function| format!(" ({})", function.0)).unwrap_or_default();
+            (DelayerKind::Softirq, format!("{}{function}", softirq(*number)))
+        }
+        Some(holder @ (Holder::Irq { .. } | Holder::Vector { .. } | Holder::Nmi { .. })) => {
+            (DelayerKind::Interrupt, holders::holder(holder))
+        }
+        Some(holder @ Holder::Idle { .. }) => (DelayerKind::Idle, holders::holder(holder)),
+        Some(Holder::Untraced) | None => (DelayerKind::Mechanism, mechanism(&finding.culprit)),
+    };
+    (kind, shortened(&name))
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(NAME_CHARACTERS_MAX).collect()
+}
+
+fn mechanism(culprit: &Culprit) -> String {
+    advice(culprit).map_or_else(|| culprit.id().to_owned(), |advice| advice.title.to_owned())
+}
+
+/// A program by its name alone: all its threads count together, as do the threads that the kernel has on each CPU.
+fn program(task: &TaskName) -> String {
+    if task.comm.is_empty() {
+        return holders::task(task);
+    }
+    match task.comm.split_once('/') {
+        Some((name, cpu)) if cpu.starts_with(|first: char| first.is_ascii_digit() || first == 'u') => name.to_owned(),
+        _ => task.comm.clone(),
+    }
+}
+
+fn holder_of(facts: &Facts) -> Option<&Holder> {
+    let holders = match facts {
+        Facts::IrqStorm(InterruptStorm::Line { who, .. }) => return Some(who),
+        Facts::Workqueue(facts) => &facts.named.who,
+        Facts::Printk(Console::Named(named)) => &named.who,
+        Facts::Printk(Console::AtOnce { who, .. }) => who,
+        Facts::Nmi(facts) => &facts.who,
+        Facts::PreviousIrq(facts) => &facts.who,
+        Facts::Softirq(facts) => &facts.who,
+        Facts::StopMachine(facts) => &facts.who,
+        Facts::ThreadedIrq(facts) | Facts::OtherRtTask(facts) => &facts.who,
+        Facts::BoostedTask(facts) => &facts.who,
+        Facts::BlockingTask(facts) => &facts.who,
+        Facts::IrqsOff(facts) => &facts.who,
+        Facts::AnotherRun(facts)
+        | Facts::TlbShootdown(facts)
+        | Facts::TextPatching(facts)
+        | Facts::CacheFlush(facts)
+        | Facts::Membarrier(facts)
+        | Facts::Rcu(facts)
+        | Facts::IrqWork(facts)
+        | Facts::RescheduleIpi(facts)
+        | Facts::Thermal(facts)
+        | Facts::Network(facts)
+        | Facts::Usb(facts)
+        | Facts::Storage(facts)
+        | Facts::SlowBus(facts)
+        | Facts::Graphics(facts)
+        | Facts::Acpi(facts)
+        | Facts::EfiRuntime(facts)
+        | Facts::FirmwareCall(facts)
+        | Facts::ClocksourceWatchdog(facts)
+        | Facts::CpuFrequency(facts)
+        | Facts::SlabShrink(facts)
+        | Facts::Reclaim(facts)
+        | Facts::Compaction(facts)
+        | Facts::Ksm(facts)
+        | Facts::NumaBalancing(facts)
+        | Facts::Vmstat(facts)
+        | Facts::MemcgDrain(facts)
+        | Facts::ModuleLoad(facts)
+        | Facts::CpuHotplug(facts) => &facts.who,
+        _ => return None,
+    };
+    Some(&holders.largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::culprit::{Holders, MoreUrgent, NamedHolders};
+    use archive::explanation::Confidence;
+
+    fn task(comm: &str, tid: i32) -> Holders {
+        Holders { largest: Holder::Task { task: TaskName { tid, comm: comm.into() }, function: None }, others: 0 }
+    }
+
+    fn urgent(comm: &str, tid: i32, ns: i64) -> Finding {
+        let facts = MoreUrgent { who: task(comm, tid), tid, priority: None, thread_priority: None };
+        finding(Culprit::OtherRtTask, ns, Some(Facts::OtherRtTask(facts)))
+    }
+
+    fn finding(culprit: Culprit, ns: i64, facts: Option<Facts>) -> Finding {
+        Finding { facts, ..Finding::new(culprit, Confidence::Certain, ns) }
+    }
+
+    fn explanation(spike: u32, latency_ns: i64, findings: Vec<Finding>) -> Explanation {
+        Explanation {
+            spike,
+            latency_ns,
+            median_ns: 0,
+            status: ExplanationStatus::Explained,
+            phases: Vec::new(),
+            findings,
+            spans: Vec::new(),
+            lanes: Vec::new(),
+            marks: Vec::new(),
+            elsewhere_facts: Vec::new(),
+            elsewhere: Vec::new(),
+            functions: None,
+            own_code: None,
+            recording: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn threads_of_a_program_add_up_and_the_largest_sum_comes_first() {
+        let mut ranking = Ranking::default();
+        ranking.add(&explanation(1, 900, vec![urgent("once", 9, 900)]));
+        ranking.add(&explanation(2, 600, vec![urgent("hog", 1, 500), finding(Culprit::FairServer, 50, None)]));
+        ranking.add(&explanation(3, 700, vec![urgent("hog", 2, 600)]));
+        let first = ranking.first(10);
+        let named: Vec<(&str, i64, u64, u32)> = first
+            .iter()
+            .map(|delayer| (delayer.name.as_str(), delayer.delay_ns, delayer.times, delayer.worst_spike))
+            .collect();
+        assert_eq!(named[..2], [("hog", 1100, 2, 3), ("once", 900, 1, 1)]);
+        assert_eq!((first[2].kind, first[2].culprit.clone()), (DelayerKind::Mechanism, Culprit::FairServer));
+        assert_eq!((ranking.delay_ns(), ranking.explained_ns(), ranking.spikes()), (2200, 2050, 3));
+    }
+
+    /// The causes that a user of a desk may meet: a storm of an interrupt, a driver, a program of real time, short memory, sleep
+    /// states, the share of ordinary programs.
+    #[test]
+    fn each_planted_cause_of_the_corpus_comes_first() {
+        let ranked = |case: &str| {
+            let place = fixtures::repository::repository_path("corpus/explain").join(case);
+            let text = std::fs::read_to_string(place.join("spike.json")).unwrap();
+            let (_, explanation) =
+                crate::explain_case(&text, &std::fs::read(place.join("trace.dat")).unwrap()).unwrap();
+            let mut ranking = Ranking::default();
+            ranking.add(&explanation);
+            ranking.first(1).remove(0)
+        };
+        for (case, culprit, kind, name) in [
+            ("irq-storm", Culprit::IrqStorm, DelayerKind::Interrupt, "irq 30 xhci_hcd"),
+            ("usb", Culprit::Usb, DelayerKind::Interrupt, "irq 30 xhci_hcd"),
+            ("other-rt-task", Culprit::OtherRtTask, DelayerKind::Program, "multipathd"),
+            ("reclaim", Culprit::Reclaim, DelayerKind::Program, "kswapd0"),
+            ("idle-exit", Culprit::IdleExit, DelayerKind::Mechanism, "leaving an idle state"),
+            ("fair-server", Culprit::FairServer, DelayerKind::Mechanism, "the fair server"),
+        ] {
+            let first = ranked(case);
+            assert_eq!((first.culprit, first.kind, first.name.as_str()), (culprit, kind, name), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_thread_of_each_cpu_is_one_program_and_a_path_in_a_name_stays() {
+        let named = |comm: &str| program(&TaskName { tid: 7, comm: comm.into() });
+        assert_eq!(
+            [named("ksoftirqd/1"), named("kworker/u8:2"), named("a/b"), named("")],
+            ["ksoftirqd", "kworker", "a/b", "thread-7"]
+        );
+    }
+
+    #[test]
+    fn names_without_end_do_not_take_memory_without_end() {
+        let mut ranking = Ranking::default();
+        for tid in 0..2000 {
+            let who = task(&format!("{tid}-{}", "x".repeat(500)), tid);
+            let facts = NamedHolders { who, is_thread: true, asked_with_preemption_off: false };
+            let storage = finding(Culprit::Storage, 10, Some(Facts::Storage(facts)));
+            ranking.add(&explanation(tid.unsigned_abs(), 10, vec![storage]));
+        }
+        let all = ranking.first(usize::MAX);
+        assert!(all.len() <= DELAYERS_MAX + 1 && all[0].name == OTHERS, "{} names", all.len());
+        assert!(all.iter().all(|delayer| delayer.name.chars().count() <= NAME_CHARACTERS_MAX));
+    }
+
+    #[test]
+    fn an_account_without_a_cause_is_counted() {
+        let mut ranking = Ranking::default();
+        ranking.add(&explanation(1, 100, Vec::new()));
+        assert_eq!((ranking.unexplained(), ranking.explained_ns(), ranking.first(9)), (1, 0, Vec::new()));
+    }
+}

@@ -1,0 +1,187 @@
+//! A measurement of this machine that one person looks at: its state, what it can be asked for, and the link that lets one browser in.
+
+use crate::access::{Session, new_secret};
+use account::ranking::Delayer;
+use judge::uses::UseJudgement;
+use std::sync::{Arc, Mutex, PoisonError};
+use thiserror::Error;
+
+/// Services of the program that measures.
+pub trait Desk: Send + Sync + 'static {
+    /// The newest state.
+    fn state(&self) -> Arc<DeskState>;
+
+    /// The report of the measurement with one late wake-up alone; `None` if there is no such wake-up.
+    fn report_of(&self, spike: u32) -> Option<DeskReport>;
+
+    /// Makes or undoes the change that a finding suggests. The state has the result.
+    fn change(&self, fingerprint: &str, change: Change);
+
+    /// Keeps the archive of the measurement when it ends, or removes it again.
+    fn keep(&self, keeps: bool);
+
+    /// The measurement so far without names, as one file for others.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn share(&self) -> Result<Vec<u8>, ShareError>;
+
+    /// A browser used the link; another one needs the next link.
+    fn entered(&self, next: &str);
+}
+
+/// What becomes of the change that a finding suggests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Apply,
+    Undo,
+}
+
+/// Why a measurement cannot be shared.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ShareError(pub String);
+
+/// Data of the report's page.
+pub struct DeskReport {
+    pub account: account::Account,
+}
+
+/// Everything that the page shows.
+#[derive(Debug, Clone, Default)]
+pub struct DeskState {
+    pub host: String,
+    pub kernel: String,
+    pub priority: u8,
+    pub stage: Stage,
+    pub measured_ns: i64,
+    pub samples: u64,
+    pub worst_ns: Option<i64>,
+    pub median_ns: Option<i64>,
+    pub cpus: Vec<DeskCpu>,
+    pub uses: Vec<UseJudgement>,
+    /// Why this machine cannot pass a real-time limit.
+    pub doubts: Vec<String>,
+    /// The largest delay first.
+    pub delayers: Vec<Delayer>,
+    /// Late wake-ups: with an account, without a cause, and not accounted for.
+    pub accounts: u64,
+    pub unexplained: u64,
+    pub unaccounted: u64,
+    /// Lateness of the accounts, and the part of it that has a cause.
+    pub delay_ns: i64,
+    pub explained_ns: i64,
+    /// The worst first.
+    pub spikes: Vec<DeskSpike>,
+    pub checks: Checks,
+    pub archive: String,
+    pub keeps: bool,
+}
+
+/// Stage of the measurement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Stage {
+    #[default]
+    Starting,
+    Measuring,
+    /// It ended, with the problem and its fix if something ended it.
+    Ended(Option<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeskCpu {
+    pub cpu: u32,
+    pub samples: u64,
+    pub worst_ns: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeskSpike {
+    pub number: u32,
+    pub cpu: u32,
+    pub latency_ns: i64,
+    /// `None` until it is explained.
+    pub cause: Option<String>,
+}
+
+/// Settings of the machine that hurt real-time work.
+#[derive(Debug, Clone, Default)]
+pub struct Checks {
+    /// False until the machine was checked.
+    pub is_known: bool,
+    /// The command that checks the machine, if it can be checked only while it is not measured.
+    pub command: Option<String>,
+    /// Why it could not be checked.
+    pub problem: Option<String>,
+    pub findings: Vec<CheckedSetting>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedSetting {
+    pub fingerprint: String,
+    pub severity: String,
+    pub title: String,
+    pub what: String,
+    pub reason: String,
+    /// Each with its label, such as `now` or `boot`.
+    pub fixes: Vec<(String, String)>,
+    /// Whether it can be changed while the machine runs.
+    pub can_change: bool,
+    pub is_changed: bool,
+    /// Why the last change was not made.
+    pub refused: Option<String>,
+}
+
+/// Lets one browser in for each link.
+pub struct Entrance {
+    session: Session,
+    link: Mutex<Option<Session>>,
+}
+
+impl Entrance {
+    /// An entrance with its first secret.
+    ///
+    /// # Errors
+    /// If the kernel gives no random bytes.
+    pub fn new() -> std::io::Result<(Self, String)> {
+        let first = new_secret()?;
+        let entrance = Self { session: Session::of(new_secret()?), link: Mutex::new(Some(Session::of(first.clone()))) };
+        Ok((entrance, first))
+    }
+
+    /// The secret of the browser's cookie and the secret of the next link, if this is the secret of the unused link.
+    pub(crate) fn enter(&self, presented: &str) -> Option<(&str, Option<String>)> {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.take_if(|link| link.is(presented))?;
+        let next = new_secret().ok();
+        *link = next.clone().map(Session::of);
+        Some((self.session.secret(), next))
+    }
+
+    /// Whether a browser that was let in sends this.
+    pub(crate) fn knows(&self, presented: &str) -> bool {
+        self.session.is(presented)
+    }
+}
+
+/// A desk and who may see it.
+pub struct DeskAccess {
+    pub desk: Arc<dyn Desk>,
+    pub entrance: Entrance,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_lets_one_browser_in_and_the_next_link_another() {
+        let (entrance, first) = Entrance::new().unwrap();
+        assert!(entrance.enter("").is_none() && entrance.enter("tardy-0").is_none(), "a guess leaves the link alone");
+        let (session, next) =
+            entrance.enter(&first).map(|(session, next)| (session.to_owned(), next.unwrap())).unwrap();
+        assert!(entrance.enter(&first).is_none(), "a link lets in once");
+        assert!(entrance.knows(&session) && !entrance.knows(&first) && !entrance.knows(&next));
+        assert!(session != first && next != first && entrance.enter(&next).is_some());
+    }
+}

@@ -1,0 +1,163 @@
+//! Reads the archive of the measurement while it grows: explains each late wake-up once, ranks who caused it, and judges the uses.
+
+use super::state::Shared;
+use account::explain_one;
+use account::ranking::Ranking;
+use anyhow::Context;
+use archive::reader::Run;
+use archive::summary::RunSummary;
+use judge::machine::doubts;
+use judge::uses::{so_far, uses};
+use report::account::culprit;
+use rustix::process::setpriority_process;
+use server::desk::{DeskCpu, DeskSpike};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Shortest time between two looks, and the share of the time that looking may take: a long run takes long to read.
+const PACE: Duration = Duration::from_secs(1);
+const PAUSE_OF_LOOK: u32 = 5;
+/// Pause between two looks at whether the desk ends.
+const END_NOTICED: Duration = Duration::from_millis(100);
+/// Time in a look after which no further wake-up is explained.
+const EXPLAINING: Duration = Duration::from_millis(500);
+/// Looks after which a trace that did not arrive is given up.
+const LOOKS_MAX: u32 = 10;
+const SPIKES_SHOWN: usize = 10;
+const DELAYERS_SHOWN: usize = 12;
+const CONFIDENCE: f64 = 0.95;
+/// The lowest priority of an ordinary thread.
+const NICE_MAX: i32 = 19;
+
+/// The looking thread.
+pub struct Looking(JoinHandle<()>);
+
+impl Looking {
+    pub fn end(self) {
+        let _ = self.0.join();
+    }
+}
+
+/// Starts to look.
+///
+/// # Errors
+/// If the thread cannot be made.
+pub fn start(shared: &Arc<Shared>) -> anyhow::Result<Looking> {
+    let shared = Arc::clone(shared);
+    let thread = thread::Builder::new().name("tardy:explain".into());
+    let thread = thread.spawn(move || follow(&shared)).context("failed to start a thread")?;
+    Ok(Looking(thread))
+}
+
+/// Everything known of the late wake-ups so far.
+#[derive(Default)]
+struct Known {
+    ranking: Ranking,
+    explained: BTreeSet<u32>,
+    /// Looks at which the trace of a spike was missing.
+    missing: BTreeMap<u32, u32>,
+    /// Causes of the worst wake-ups, with their latency.
+    causes: BTreeMap<u32, (i64, String)>,
+}
+
+fn follow(shared: &Shared) {
+    // The measuring threads come before it anyway; other programs should, too.
+    let _ = setpriority_process(None, NICE_MAX);
+    let mut known = Known::default();
+    while !shared.is_over() {
+        let begun = Instant::now();
+        if let Some(archive) = shared.archive() {
+            look(shared, &archive, &mut known);
+        }
+        let pause = PACE.max(begun.elapsed() * PAUSE_OF_LOOK);
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !shared.is_over() {
+            thread::sleep(END_NOTICED);
+        }
+    }
+}
+
+fn look(shared: &Shared, archive: &Path, known: &mut Known) {
+    let Ok(run) = Run::open(archive) else { return };
+    known.explain(&run);
+    let summary = RunSummary::of(&run, &[]);
+    let judged = uses(&run, &summary, CONFIDENCE);
+    let doubts = doubts(&summary).into_iter().map(|doubt| doubt.text).collect();
+    let threads = || run.threads.values();
+    let spikes = known.worst(&run);
+    shared.update(|state| {
+        if let Some(environment) = &run.environment {
+            state.host.clone_from(&environment.hostname);
+            state.kernel.clone_from(&environment.kernel_release);
+        }
+        let so_far = so_far(&run, &summary);
+        (state.measured_ns, state.samples) = (so_far.measured_ns, so_far.samples);
+        (state.worst_ns, state.median_ns) = (so_far.worst_ns, summary.all_cpus.p50);
+        let cpu = |thread: &archive::reader::ThreadRun| DeskCpu {
+            cpu: thread.cpu,
+            samples: thread.totals.cycles,
+            worst_ns: thread.totals.latency_ns_max,
+        };
+        state.cpus = threads().map(cpu).collect();
+        (state.uses, state.doubts) = (judged, doubts);
+        state.delayers = known.ranking.first(DELAYERS_SHOWN);
+        (state.accounts, state.unexplained) = (known.ranking.spikes(), known.ranking.unexplained());
+        let late = threads().map(|thread| thread.totals.over_limit).fold(0, u64::saturating_add);
+        state.unaccounted = late.saturating_sub(known.ranking.spikes());
+        (state.delay_ns, state.explained_ns) = (known.ranking.delay_ns(), known.ranking.explained_ns());
+        state.spikes = spikes;
+    });
+}
+
+impl Known {
+    /// Explains what is new, the worst first, as far as there is time.
+    fn explain(&mut self, run: &Run) {
+        let begun = Instant::now();
+        let limit_ns = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.limit_ns).unwrap_or(0);
+        let mut new: Vec<(i64, u32)> = run
+            .spikes
+            .iter()
+            .filter(|spike| spike.sample.latency_ns > limit_ns && !self.explained.contains(&spike.number))
+            .map(|spike| (spike.sample.latency_ns, spike.number))
+            .collect();
+        new.sort_unstable_by_key(|one| std::cmp::Reverse(*one));
+        for (latency_ns, number) in new {
+            if begun.elapsed() > EXPLAINING {
+                return;
+            }
+            let Some(explanation) = explain_one(run, number) else {
+                let looks = self.missing.entry(number).or_default();
+                *looks += 1;
+                if *looks >= LOOKS_MAX {
+                    self.missing.remove(&number);
+                    self.explained.insert(number);
+                }
+                continue;
+            };
+            self.ranking.add(&explanation);
+            self.explained.insert(number);
+            self.causes.insert(number, (latency_ns, culprit(Some(&explanation))));
+            if self.causes.len() > SPIKES_SHOWN
+                && let Some(least) = self.causes.iter().min_by_key(|(_, (ns, _))| *ns).map(|(number, _)| *number)
+            {
+                self.causes.remove(&least);
+            }
+        }
+    }
+
+    /// The worst wake-ups with their causes.
+    fn worst(&self, run: &Run) -> Vec<DeskSpike> {
+        let mut sorted: Vec<_> = run.spikes.iter().collect();
+        sorted.sort_by_key(|spike| std::cmp::Reverse(spike.sample.latency_ns));
+        let shown = sorted.into_iter().take(SPIKES_SHOWN).map(|spike| DeskSpike {
+            number: spike.number,
+            cpu: spike.sample.cpu,
+            latency_ns: spike.sample.latency_ns,
+            cause: self.causes.get(&spike.number).map(|(_, cause)| cause.clone()),
+        });
+        shown.collect()
+    }
+}
