@@ -65,4 +65,5 @@ mod virtual_verbs;
 mod virtual_words;
 mod watch;
 mod watch_live;
+mod watch_weeks_live;
 mod widths;
