@@ -9,6 +9,7 @@ pub mod machine;
 pub mod request;
 pub mod roles;
 pub mod rounds;
+pub mod save_requests;
 pub mod signals;
 pub mod variant;
 pub mod whom;

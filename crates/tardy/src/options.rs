@@ -3,4 +3,5 @@
 pub mod brief;
 pub mod choice;
 pub mod limits;
+pub mod moment;
 pub mod quantity;

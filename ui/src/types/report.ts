@@ -1386,6 +1386,11 @@ export type Remark = { code: Code, text: string, };
 export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>, seconds: Array<Second>, };
 
 /**
+ * Who asked for the last seconds.
+ */
+export type RequestSource = "signal" | "key" | "program";
+
+/**
  * A real-time task that could keep a CPU from the measuring threads.
  */
 export type RtTask = { tid: number, name: string, 
@@ -1597,6 +1602,15 @@ usual_runs: number,
 begin_late?: boolean, };
 
 /**
+ * A request to keep the last seconds.
+ */
+export type SaveRequest = { by: RequestSource, 
+/**
+ * As it was given; it may be empty.
+ */
+reason: string, };
+
+/**
  * One second of one thread, counted from the first due instant of the run.
  */
 export type Second = { thread: number, 
@@ -1784,7 +1798,11 @@ late_interrupts?: Array<LateInterrupt>,
 /**
  * Kept on request: the worst wake-up of the stretch that was asked for.
  */
-requested?: boolean, };
+requested?: boolean, 
+/**
+ * Who asked, if it was kept on request; absent in archives of earlier versions.
+ */
+request?: SaveRequest, };
 
 /**
  * How it is known.
@@ -1933,6 +1951,10 @@ threshold_ns: number,
  * Snapshots kept; when full, a larger spike replaces the smallest kept one.
  */
 snapshots_max: number, 
+/**
+ * Snapshots kept beside these, within the same bytes. `None` in runs of earlier versions and in short ones.
+ */
+worst_of_each?: WorstOfEach, 
 /**
  * Limit for the total bytes of all kept snapshots.
  */
@@ -2180,6 +2202,19 @@ export type Worker = { named: NamedHolders,
  * It runs on this CPU alone, whatever the mask of work queues.
  */
 is_bound: boolean, is_function_known: boolean, };
+
+/**
+ * Snapshots that each stretch of a long run keeps, however late the wake-ups of other stretches were.
+ */
+export type WorstOfEach = { 
+/**
+ * Length of a stretch. Stretches begin at its multiples on the wall clock, as the target had it at the start.
+ */
+stretch_ns: number, 
+/**
+ * Worst snapshots kept of each stretch: of wake-ups, of cycles, and of threads without a real-time policy.
+ */
+snapshots: number, };
 
 /**
  * A file system by the kernel's number of its device.

@@ -4,7 +4,7 @@
 //! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
 //! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named,
 //! `block_requests` has `storage` divide the time of block requests, `stored_file` reads programs whose functions are to be named, and
-//! `brief` answers in few bytes, `ranking` adds up who delayed how much.
+//! `brief` answers in few bytes, `window` about a part of a run, `ranking` adds up the delay that each program or mechanism caused.
 //!
 //! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
 
@@ -17,6 +17,7 @@ pub mod planned;
 pub mod ranking;
 mod spike_trace;
 pub mod stored_file;
+pub mod window;
 
 pub use account::{Account, ExplanationSource};
 pub use explain::Stretch;

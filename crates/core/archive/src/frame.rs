@@ -162,7 +162,7 @@ impl Decoder {
     /// Checks the messages with the records of each second like all others, but does not parse them: they are most of a
     /// long run.
     pub fn without_seconds() -> Self {
-        Self { left_out: &[b"{\"seconds\":", b"{\"counters\":"], ..Self::default() }
+        Self { left_out: &[b"{\"seconds\":", b"{\"packed_seconds\":", b"{\"counters\":"], ..Self::default() }
     }
 
     /// Takes bytes and returns the items that are now complete.
@@ -302,11 +302,14 @@ mod tests {
     use super::*;
     use crate::histogram::Histogram;
     use crate::sample::{Sample, Second, Totals};
+    use crate::second_records::PackedSeconds;
     use proptest::prelude::*;
 
     #[test]
     fn records_of_seconds_can_be_left_out_and_nothing_else() {
-        let messages = [loss(1), Message::Seconds(vec![Second::default()]), Message::Counters(Vec::new()), loss(2)];
+        let packed = Message::PackedSeconds(PackedSeconds::of(&vec![Second::default()].into()));
+        let messages =
+            [loss(1), Message::Seconds(vec![Second::default()]), packed, Message::Counters(Vec::new()), loss(2)];
         let mut encoder = Encoder::default();
         let stream: Vec<u8> = messages.iter().flat_map(|message| encoder.message(message)).collect();
         let items = Decoder::without_seconds().push(&stream);

@@ -15,6 +15,7 @@ use crate::planned::PlannedStep;
 pub use crate::problem::{Problem, Severity};
 use crate::roles::RoleFigures;
 use crate::sample::{Sample, Second, Totals};
+use crate::second_records::PackedSeconds;
 use crate::spike::Spike;
 use crate::stimulus::StimulusBoard;
 use crate::tracer::{KernelSeries, LatencyTrace};
@@ -105,6 +106,8 @@ pub enum Message {
         snapshots: u32,
     },
     Seconds(Vec<Second>),
+    /// Written by the host instead of [`Self::Seconds`] into the archive of a long run.
+    PackedSeconds(PackedSeconds),
     /// State of one thread so far; a later message replaces an earlier one.
     Thread {
         thread: u32,

@@ -30,7 +30,7 @@ use crate::planned::PlannedStep;
 use crate::problem::Remark;
 use crate::recorded::{FlightRecording, RECORDED_BYTES_MAX, RECORDED_FILE, RECORDED_VERSION, Recorded};
 use crate::roles::{RoleFigures, RunRole};
-use crate::sample::{Sample, Totals};
+use crate::sample::{Sample, Second, Totals};
 use crate::second_records::SecondRecords;
 use crate::spike::Spike;
 use crate::stimulus::StimulusBoard;
@@ -298,15 +298,8 @@ impl Run {
                 }
             }
             Message::Progress { .. } => {}
-            Message::Seconds(seconds) => {
-                for second in seconds {
-                    if self.room.admits(Part::Seconds, 0)
-                        && let Some(thread) = self.thread(second.thread)
-                    {
-                        thread.seconds.push(second);
-                    }
-                }
-            }
+            Message::Seconds(seconds) => seconds.into_iter().for_each(|second| self.add_second(second)),
+            Message::PackedSeconds(packed) => packed.unpacked().iter().for_each(|second| self.add_second(second)),
             Message::Thread { thread, cpu, totals, histogram, worst } => {
                 let bytes = room::figure_bytes(&histogram, &worst);
                 if !self.room.admits_state(Part::Totals, "", thread, bytes) {
@@ -357,6 +350,14 @@ impl Run {
                 }
             }
             Message::End { ending, monotonic_ns } => self.ending = Some((ending, monotonic_ns)),
+        }
+    }
+
+    fn add_second(&mut self, second: Second) {
+        if self.room.admits(Part::Seconds, 0)
+            && let Some(thread) = self.thread(second.thread)
+        {
+            thread.seconds.push(second);
         }
     }
 

@@ -80,6 +80,15 @@ impl SecondRecords {
         Iter { parts, bytes: &[], last: Second::default(), left: self.len }
     }
 
+    /// The records in hexadecimal digits: one part, in the form that [`Self::iter`] reads.
+    fn digits(&self) -> String {
+        debug_assert!(self.sealed.is_empty(), "{} records", self.len);
+        self.open.iter().fold(String::new(), |mut digits, byte| {
+            digits.extend([byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')));
+            digits
+        })
+    }
+
     fn seal(&mut self) {
         if !self.open.is_empty() {
             self.sealed.push(Arc::from(&self.open[..]));
@@ -189,6 +198,35 @@ impl fmt::Debug for SecondRecords {
     }
 }
 
+/// Records of a long run as one text, a tenth as long as a list of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PackedSeconds {
+    pub count: u32,
+    /// Two hexadecimal digits for each byte; at most [`PACKED_MAX`] records.
+    pub records: String,
+}
+
+/// Most records in one text: fewer than the smallest number that fills a part.
+pub const PACKED_MAX: usize = 800;
+
+impl PackedSeconds {
+    /// The text of these records, of which there are at most [`PACKED_MAX`].
+    pub fn of(records: &SecondRecords) -> Self {
+        Self { count: u32::try_from(records.len()).unwrap_or(u32::MAX), records: records.digits() }
+    }
+
+    /// The records; fewer than their count if the text is damaged.
+    pub fn unpacked(&self) -> SecondRecords {
+        let digit = |letter: u8| char::from(letter).to_digit(16).map(|digit| digit as u8);
+        let byte = |pair: &[u8]| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?);
+        let open: Vec<u8> = self.records.as_bytes().chunks(2).map_while(byte).collect();
+        let len = (self.count as usize).min(PACKED_MAX);
+        let written = SecondRecords { open, len, ..SecondRecords::default() };
+        written.iter().take(len).collect()
+    }
+}
+
 impl Serialize for SecondRecords {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
@@ -233,6 +271,35 @@ mod tests {
             prop_assert_eq!(records.len(), expected.len());
             prop_assert_eq!(records.iter().collect::<Vec<_>>(), expected);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn packed_records_are_read_as_they_were_added(all in prop::collection::vec(any_second(), 0..PACKED_MAX)) {
+            let packed = PackedSeconds::of(&all.clone().into());
+            prop_assert_eq!(packed.unpacked().iter().collect::<Vec<_>>(), all);
+        }
+
+        #[test]
+        fn any_text_is_some_records(count: u32, records in "[0-9a-fx]{0,200}") {
+            let found = PackedSeconds { count, records }.unpacked();
+            prop_assert!(found.len() <= count as usize && found.len() <= 100);
+        }
+    }
+
+    #[test]
+    fn packed_records_are_short() {
+        let ordinary = |second: u32| Second {
+            thread: second % 3,
+            second: second / 3,
+            cycles: 1000,
+            latency_ns_max: 20_000,
+            ..Second::default()
+        };
+        let all: SecondRecords = (0..300).map(ordinary).collect();
+        let packed = serde_json::to_string(&PackedSeconds::of(&all)).unwrap().len();
+        let listed = serde_json::to_string(&all).unwrap().len();
+        assert!(packed * 5 < listed, "{packed} of {listed}");
     }
 
     #[test]

@@ -26,6 +26,32 @@ choices! {
     }
 }
 
+/// Snapshots that each stretch of a long run keeps, however late the wake-ups of other stretches were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorstOfEach {
+    /// Length of a stretch. Stretches begin at its multiples on the wall clock, as the target had it at the start.
+    pub stretch_ns: u64,
+    /// Worst snapshots kept of each stretch: of wake-ups, of cycles, and of threads without a real-time policy.
+    pub snapshots: u32,
+}
+
+impl WorstOfEach {
+    /// The worst of each hour.
+    pub const HOUR: Self = Self::of_stretch(3_600_000_000_000);
+
+    /// The worst of each stretch of this length.
+    pub const fn of_stretch(stretch_ns: u64) -> Self {
+        Self { stretch_ns, snapshots: 2 }
+    }
+
+    /// The default of a run: the worst of each hour, where it lasts longer than that.
+    pub fn of_run(duration_ns: Option<u64>) -> Option<Self> {
+        Some(Self::HOUR).filter(|hour| duration_ns.is_none_or(|ns| ns > hour.stretch_ns))
+    }
+}
+
 /// The tracing part of [`RunSettings`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -42,6 +68,10 @@ pub struct TraceSettings {
     pub threshold_ns: i64,
     /// Snapshots kept; when full, a larger spike replaces the smallest kept one.
     pub snapshots_max: u32,
+    /// Snapshots kept beside these, within the same bytes. `None` in runs of earlier versions and in short ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub worst_of_each: Option<WorstOfEach>,
     /// Limit for the total bytes of all kept snapshots.
     pub budget_bytes: u64,
     /// Ordinary samples captured the same way, for comparison.
@@ -63,6 +93,7 @@ impl Default for TraceSettings {
             margin_after_ns: 200_000,
             threshold_ns: 0,
             snapshots_max: 40,
+            worst_of_each: None,
             budget_bytes: 64 << 20,
             controls: 5,
             rest_ns: 200_000_000,

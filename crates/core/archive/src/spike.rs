@@ -14,7 +14,7 @@ pub const SPIKES_MAX: usize = 10_000;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SpikeReason {
-    /// Larger than every sample of its thread before it.
+    /// Larger than every sample of its thread before it, or than those in its stretch of a long run.
     NewMaximum,
     OverLimit,
     /// An ordinary sample, for comparison.
@@ -91,6 +91,41 @@ pub struct LateInterrupt {
     pub stolen_ns: Option<u64>,
 }
 
+/// Who asked for the last seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum RequestSource {
+    /// SIGUSR1, or another process that sent it.
+    Signal,
+    /// A user at the terminal.
+    Key,
+    /// A program on the target, by a line in the kernel's trace marker.
+    Program,
+}
+
+/// Longest reason of a request, in letters.
+pub const REASON_LETTERS_MAX: usize = 120;
+
+/// A request to keep the last seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SaveRequest {
+    pub by: RequestSource,
+    /// As it was given; it may be empty.
+    pub reason: String,
+}
+
+impl SaveRequest {
+    /// A request with at most [`REASON_LETTERS_MAX`] letters of a reason, on one line.
+    pub fn new(by: RequestSource, reason: &str) -> Self {
+        let letters = reason.trim().chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+        Self { by, reason: letters.take(REASON_LETTERS_MAX).collect() }
+    }
+}
+
 /// A sample worth keeping evidence for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -117,6 +152,10 @@ pub struct Spike {
     /// Kept on request: the worst wake-up of the stretch that was asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requested: bool,
+    /// Who asked, if it was kept on request; absent in archives of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub request: Option<SaveRequest>,
 }
 
 impl Spike {
@@ -134,6 +173,20 @@ impl Spike {
             watched: None,
             late_interrupts: Vec::new(),
             requested: false,
+            request: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_short_line() {
+        let request = SaveRequest::new(RequestSource::Program, " lost\nframe\u{1b}[2J\t ");
+        assert_eq!(request.reason, "lost frame [2J");
+        let long = SaveRequest::new(RequestSource::Key, &"ü".repeat(5000));
+        assert_eq!(long.reason.chars().count(), REASON_LETTERS_MAX);
     }
 }

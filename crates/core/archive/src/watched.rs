@@ -15,6 +15,9 @@ use log::LogSource;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+/// Length of the stretch that a watch keeps on request, in ns, as far as its trace buffers reach back.
+pub const SAVED_NS: u64 = 10_000_000_000;
+
 /// The threads to watch. Exactly one of `pid`, `comm` and `group` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

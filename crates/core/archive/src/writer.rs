@@ -5,6 +5,7 @@
 //! target.
 
 mod held;
+mod seconds;
 
 use crate::audit::DESCRIPTION_BYTES_MAX;
 use crate::damage::Damage;
@@ -25,6 +26,7 @@ use crate::write_error::WriteError;
 use held::Held;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use seconds::WaitingSeconds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -112,6 +114,7 @@ pub struct RunWriter {
     encoder: Encoder,
     open: HashMap<u32, OpenFile>,
     held: Held,
+    seconds: WaitingSeconds,
     dropped: BTreeSet<u32>,
 }
 
@@ -155,6 +158,7 @@ impl RunWriter {
             inside,
             reserved: true,
             finished: BTreeSet::new(),
+            seconds: WaitingSeconds::of(&manifest),
             manifest,
             stream,
             stream_bytes: 0,
@@ -209,6 +213,7 @@ impl RunWriter {
             inside,
             reserved: false,
             finished,
+            seconds: WaitingSeconds::of(&manifest),
             manifest,
             stream,
             stream_bytes,
@@ -253,6 +258,14 @@ impl RunWriter {
                 }
                 match message {
                     Message::Progress { .. } => Ok(()),
+                    Message::Seconds(seconds) if self.seconds.packs() => {
+                        let packed = self.seconds.add(seconds);
+                        packed.iter().try_for_each(|message| self.append(message))
+                    }
+                    Message::End { .. } => {
+                        self.write_seconds()?;
+                        self.append(message)
+                    }
                     _ => self.append(message),
                 }
             }
@@ -273,6 +286,10 @@ impl RunWriter {
     pub fn hold_files(&mut self, hold: bool) -> Result<(), WriteError> {
         self.held.on = hold;
         if hold { Ok(()) } else { self.write_held() }
+    }
+
+    fn write_seconds(&mut self) -> Result<(), WriteError> {
+        self.seconds.take().map_or(Ok(()), |message| self.append(&message))
     }
 
     fn write_held(&mut self) -> Result<(), WriteError> {
@@ -386,6 +403,7 @@ impl RunWriter {
         self.release_reserve();
         // What cannot be written is cut short, which readers see.
         let _ = self.write_held();
+        let _ = self.write_seconds();
         let unfinished: Vec<FileKind> = self.open.values().map(|open| open.kind).collect();
         for kind in unfinished {
             let _ = self.append_loss(LossKind::Files, 1, &format!("{} was cut short", file_path(kind).display()));

@@ -21,6 +21,10 @@ pub struct Counted {
     pub sample: Sample,
 }
 
+/// Series beyond which a new thread continues one of an ended thread of the same name: a program that restarts for weeks has
+/// any number of threads.
+const SERIES_MAX: usize = 2000;
+
 /// A snapshot is taken within this time after its spike.
 const SNAPSHOT_NS: i64 = 1_000_000_000;
 
@@ -76,15 +80,38 @@ impl Followed {
         if !(self.terms.count_from_ns..self.terms.end_ns).contains(&due_ns) {
             return None;
         }
-        let at = *self.numbers.entry((tid, kind)).or_insert_with(|| {
-            let number = self.series.len();
-            self.series.push(Series::new(number as u32, tid, kind, self.terms));
-            number
-        });
+        let at = match self.numbers.get(&(tid, kind)) {
+            Some(at) => *at,
+            None => self.place_for(tid, kind),
+        };
         let series = &mut self.series[at];
         let sample = Sample { cpu, cycle: series.next_cycle(), due_ns, latency_ns: seen_ns.saturating_sub(due_ns) };
         let reason = series.count(sample, late_arm);
         Some((Counted { thread: series.thread, sample }, reason))
+    }
+
+    /// A new series for a thread, or one that a thread of its name has left.
+    fn place_for(&mut self, tid: i32, kind: WatchedKind) -> usize {
+        let left = (self.series.len() >= SERIES_MAX).then(|| self.left_by_another(tid, kind)).flatten();
+        let at = left.unwrap_or(self.series.len());
+        match self.series.get_mut(at) {
+            Some(series) => {
+                self.numbers.remove(&(series.tid, kind));
+                series.tid = tid;
+            }
+            None => self.series.push(Series::new(at as u32, tid, kind, self.terms)),
+        }
+        self.numbers.insert((tid, kind), at);
+        at
+    }
+
+    fn left_by_another(&self, tid: i32, kind: WatchedKind) -> Option<usize> {
+        let name = self.wakeups.thread(tid)?.name();
+        let is_left = |series: &Series| {
+            let other = self.wakeups.thread(series.tid);
+            series.kind == kind && other.is_some_and(|other| other.ended && other.name() == name)
+        };
+        self.series.iter().position(is_left)
     }
 }
 
@@ -104,6 +131,7 @@ mod tests {
             cycle_limit_ns: i64::MAX,
             captures_outstanding: false,
             spike_threshold_ns: 0,
+            stretches: None,
             rest_ns: 0,
             worst_kept: 4,
             every_sample: false,
@@ -132,6 +160,22 @@ mod tests {
         series.close_second();
         let seconds: Vec<_> = series.seconds.iter().map(|second| (second.second, second.cycles)).collect();
         assert_eq!(seconds, [(0, 1), (1, 1)], "the last second is the last one asked for");
+    }
+
+    #[test]
+    fn a_program_that_restarts_for_weeks_has_a_bounded_number_of_series() {
+        let mut followed = followed();
+        let restarts = 3 * SERIES_MAX as i32;
+        for tid in 1..=restarts {
+            followed.wakeups.add(tid, if tid == 1 { b"monitor" } else { b"loop" });
+            followed.book(&Finished { tid, ..seen(SECOND_NS + i64::from(tid), SECOND_NS + i64::from(tid) + 5) });
+            let exit = TimedEvent { ts_ns: SECOND_NS, cpu: 0, event: ThreadEvent::Exit { tid } };
+            followed.wakeups.apply(&exit, &mut Vec::new());
+        }
+        assert_eq!(followed.series.len(), SERIES_MAX);
+        assert_eq!(followed.series.iter().map(|series| series.totals().cycles).sum::<u64>(), restarts as u64);
+        assert_eq!(followed.series[0].totals().cycles, 1, "another name");
+        assert_eq!(followed.series[1].tid, restarts);
     }
 
     #[test]

@@ -28,19 +28,25 @@ pub struct Recent {
     /// By second, modulo their number; with the second.
     slots: Box<[Option<(i64, Late)>; SECONDS_MAX]>,
     last: Option<Late>,
+    /// The last one of all, also if it was forgotten.
+    newest: Option<Late>,
     forgotten_until_ns: i64,
 }
 
 impl Default for Recent {
     fn default() -> Self {
-        Self { slots: Box::new([None; SECONDS_MAX]), last: None, forgotten_until_ns: i64::MIN }
+        Self { slots: Box::new([None; SECONDS_MAX]), last: None, newest: None, forgotten_until_ns: i64::MIN }
     }
 }
 
 impl Recent {
     /// Remembers a wake-up if it is the worst of its second. Cycles are not wake-ups.
     pub fn see(&mut self, late: Late) {
-        if late.kind == WatchedKind::Cycle || late.sample.due_ns < self.forgotten_until_ns {
+        if late.kind == WatchedKind::Cycle {
+            return;
+        }
+        self.newest = Some(late);
+        if late.sample.due_ns < self.forgotten_until_ns {
             return;
         }
         self.last = Some(late);
@@ -57,6 +63,11 @@ impl Recent {
         self.slots.fill(None);
         self.last = None;
         self.forgotten_until_ns = until_ns;
+    }
+
+    /// The last wake-up, if it was seen since this instant. A snapshot may have taken what led to it.
+    pub fn newest_since(&self, from_ns: i64) -> Option<Late> {
+        self.newest.filter(|late| late.sample.seen_ns() >= from_ns)
     }
 
     /// The worst wake-up that was seen since this instant, as exactly as whole seconds show it; the last one at least.
@@ -91,6 +102,8 @@ mod tests {
         recent.forget(140 * SECOND_NS);
         recent.see(late(WatchedKind::Timer, 139 * SECOND_NS, 7));
         assert_eq!(recent.worst_since(0), None);
+        assert_eq!(recent.newest_since(0).unwrap().sample.latency_ns, 7, "better than nothing");
+        assert_eq!(recent.newest_since(140 * SECOND_NS), None);
         recent.see(late(WatchedKind::Timer, 140 * SECOND_NS, 900));
         recent.see(late(WatchedKind::Timer, 140 * SECOND_NS + 5000, 3));
         assert_eq!(recent.worst_since(0).unwrap().sample.latency_ns, 900);

@@ -1,5 +1,6 @@
 //! The counters of one series of a watched thread, and the selection of samples for snapshots.
 
+use crate::stretches::{StretchMaximum, Stretches};
 use crate::worst::WorstSamples;
 use archive::histogram::{Histogram, bucket_of};
 use archive::sample::{Sample, Second, Totals};
@@ -27,6 +28,8 @@ pub struct Terms {
     /// counted, the late wake-up before a line is of interest although an earlier one was worse.
     pub captures_outstanding: bool,
     pub spike_threshold_ns: i64,
+    /// Stretches of a long run whose maxima are captured, too.
+    pub stretches: Option<Stretches>,
     pub rest_ns: i64,
     pub worst_kept: usize,
     pub every_sample: bool,
@@ -60,6 +63,7 @@ pub struct Series {
     rests_until_ns: i64,
     /// Largest announced sample.
     announced_ns: i64,
+    of_stretch: StretchMaximum,
 }
 
 impl Series {
@@ -82,6 +86,7 @@ impl Series {
             control: None,
             rests_until_ns: i64::MIN,
             announced_ns: 0,
+            of_stretch: StretchMaximum::new(terms.stretches),
         }
     }
 
@@ -138,8 +143,10 @@ impl Series {
     }
 
     fn reason_for_snapshot(&mut self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
-        if largest && sample.latency_ns >= self.terms.spike_threshold_ns {
-            self.announced_ns = sample.latency_ns;
+        let is_news = self.of_stretch.is_news(sample.seen_ns(), sample.latency_ns);
+        if (largest || is_news) && sample.latency_ns >= self.terms.spike_threshold_ns {
+            self.announced_ns = self.announced_ns.max(sample.latency_ns);
+            self.of_stretch.announce(sample.latency_ns);
             return Some(SpikeReason::NewMaximum);
         }
         let wanted = over_limit || (self.terms.captures_outstanding && self.is_outstanding(sample.latency_ns));
@@ -207,6 +214,7 @@ mod tests {
             cycle_limit_ns: 1_000_000,
             captures_outstanding: false,
             spike_threshold_ns: 0,
+            stretches: None,
             rest_ns: 1_000_000,
             worst_kept: 4,
             every_sample: true,
@@ -248,6 +256,18 @@ mod tests {
         assert_eq!(series.count(sample(1_001_000_000, 5_000_000), false), Some(SpikeReason::OverLimit));
         assert_eq!(series.count(sample(1_002_000_000, 5_000_000), false), Some(SpikeReason::OverLimit));
         assert_eq!(series.totals().over_limit, 0);
+    }
+
+    #[test]
+    fn the_maxima_of_each_stretch_are_captured_after_a_bad_first_one() {
+        let terms = Terms { limit_ns: i64::MAX, stretches: Some(Stretches::of(1_000_000, 0)), ..terms() };
+        let mut series = Series::new(3, 77, WatchedKind::Timer, terms);
+        let mut captured = Vec::new();
+        for (due_ns, latency_ns) in [(0, 90_000), (5000, 200), (1_000_000, 300), (1_001_000, 290), (2_000_000, 80)] {
+            captured.extend(series.count(sample(due_ns, latency_ns), false).map(|reason| (latency_ns, reason)));
+        }
+        let expected = [90_000, 300, 80].map(|latency_ns| (latency_ns, SpikeReason::NewMaximum));
+        assert_eq!(captured, expected);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod observation;
 pub mod own_code;
 pub mod printable;
 pub mod run_causes;
+pub mod saved;
 pub mod sentence;
 pub mod setup;
 pub mod shell;

@@ -81,6 +81,7 @@ fn terms(start_ns: i64) -> Terms {
         cycle_limit_ns: i64::MAX,
         captures_outstanding: false,
         spike_threshold_ns: i64::MAX,
+        stretches: None,
         rest_ns: 0,
         worst_kept: WORST_OF_SERIES,
         every_sample: false,

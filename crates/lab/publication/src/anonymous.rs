@@ -174,6 +174,11 @@ fn stream(inside: &ArchiveDirectory, rules: &mut Anonymiser<'_>) -> Result<Vec<u
                 rules.changes.removed(UNKNOWN, u64::from(!matches!(item, Item::Chunk { .. })));
                 continue;
             };
+            // A list of figures has no text.
+            let message = match message {
+                Message::PackedSeconds(packed) => Message::Seconds(packed.unpacked().iter().collect()),
+                message => message,
+            };
             match &message {
                 Message::Progress { .. } => continue,
                 Message::FileBegin { file, kind: FileKind::Samples { .. } } => drop(kept.insert(*file)),

@@ -104,6 +104,7 @@ pub fn schedules(request: &Request, members: &[MeasuringThread], traced: bool) -
             cycles_max: request.loops.unwrap_or(u64::MAX),
             limit_ns: over(request.breaktrace).saturating_sub(1),
             spike_threshold_ns: over(request.snapshot),
+            stretches: None,
             traced,
         }
     };

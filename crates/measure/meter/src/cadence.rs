@@ -2,6 +2,9 @@
 
 const FIRST_CHECKPOINT_NS: i64 = 1_000_000_000;
 const LONGEST_CHECKPOINT_NS: i64 = 600_000_000_000;
+/// After a day: the totals would be most of the archive of a week.
+const DAY_NS: i64 = 86_400_000_000_000;
+const LONGEST_LATER_NS: i64 = 3_600_000_000_000;
 
 /// Due immediately, then periodically.
 #[derive(Debug, Clone, Copy)]
@@ -25,22 +28,24 @@ impl Every {
     }
 }
 
-/// Totals so far, sent in case a run is cut off: the interval doubles each time, up to ten minutes.
+/// Totals so far, sent in case a run is cut off: the interval doubles each time, up to ten minutes, and after a day up to an hour.
 #[derive(Debug, Clone, Copy)]
 pub struct Checkpoints {
+    start_ns: i64,
     every_ns: i64,
     next_ns: i64,
 }
 
 impl Checkpoints {
     pub fn from(start_ns: i64) -> Self {
-        Self { every_ns: FIRST_CHECKPOINT_NS, next_ns: start_ns.saturating_add(FIRST_CHECKPOINT_NS) }
+        Self { start_ns, every_ns: FIRST_CHECKPOINT_NS, next_ns: start_ns.saturating_add(FIRST_CHECKPOINT_NS) }
     }
 
     pub fn is_due(&mut self, now_ns: i64) -> bool {
         let due = now_ns >= self.next_ns;
         if due {
-            self.every_ns = (self.every_ns * 2).min(LONGEST_CHECKPOINT_NS);
+            let is_later = now_ns.saturating_sub(self.start_ns) >= DAY_NS;
+            self.every_ns = (self.every_ns * 2).min(if is_later { LONGEST_LATER_NS } else { LONGEST_CHECKPOINT_NS });
             self.next_ns = now_ns + self.every_ns;
         }
         due
@@ -63,5 +68,8 @@ mod tests {
         let mut checkpoints = Checkpoints::from(5_000_000_000);
         let due: Vec<i64> = (0..40).filter(|second| checkpoints.is_due(second * 1_000_000_000)).collect();
         assert_eq!(due, [6, 8, 12, 20, 36]);
+        let mut of_a_week = Checkpoints::from(0);
+        let count = (0..7 * 86_400).filter(|second| of_a_week.is_due(second * 1_000_000_000)).count();
+        assert!((250..350).contains(&count), "{count}");
     }
 }

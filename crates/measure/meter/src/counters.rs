@@ -1,7 +1,7 @@
 //! Reads the kernel's counters during a run: context switches, interrupts, softirqs, page faults, steal time, pressure.
 //!
 //! The meter's main thread reads them; it is an ordinary task for which no measuring thread waits. Files stay open and
-//! are read again from the start. If a reading takes long, the next ones become rarer, so that it never costs more than
+//! are read again from the start. A long run reads rarer as it gets older. If a reading takes long, the next ones become rarer, so that it never costs more than
 //! a hundredth of a CPU for long; the actual cost is stored with each.
 
 pub mod energy;
@@ -15,6 +15,8 @@ use reading::Reading;
 use tables::Look;
 
 const INTERVAL_NS: i64 = 1_000_000_000;
+/// Intervals of a long run, from these ages on: its archive stays small.
+const LATER_NS: [(i64, i64); 2] = [(3_600_000_000_000, 10 * INTERVAL_NS), (86_400_000_000_000, 60 * INTERVAL_NS)];
 /// Shortest remainder at the end that is worth a reading.
 const LAST_NS_MIN: i64 = 100_000_000;
 /// Readings may take one part in this many of the time.
@@ -25,6 +27,7 @@ pub struct Counters {
     reading: Reading,
     gaps: Gaps,
     last: Look,
+    begun_ns: i64,
     looked_at_ns: i64,
     next_at_ns: i64,
 }
@@ -35,7 +38,8 @@ impl Counters {
         let mut reading = Reading::open(threads);
         let looked_at_ns = clock::monotonic_ns();
         let (last, _) = reading.look(gaps);
-        Self { reading, gaps: gaps.clone(), last, looked_at_ns, next_at_ns: looked_at_ns + INTERVAL_NS }
+        let next_at_ns = looked_at_ns + INTERVAL_NS;
+        Self { reading, gaps: gaps.clone(), last, begun_ns: looked_at_ns, looked_at_ns, next_at_ns }
     }
 
     /// The counts since the last reading, if another one is due.
@@ -57,9 +61,14 @@ impl Counters {
         let second = difference(&self.last, &look);
         self.last = look;
         self.looked_at_ns = until_ns;
-        self.next_at_ns = until_ns + INTERVAL_NS.max(cost_ns.saturating_mul(COST_SHARE));
+        self.next_at_ns = until_ns + interval_ns(until_ns - self.begun_ns).max(cost_ns.saturating_mul(COST_SHARE));
         CounterSecond { from_ns, until_ns, cost_ns: cost_ns.max(0) as u64, ..second }
     }
+}
+
+/// The interval between readings at this age of a run.
+fn interval_ns(age_ns: i64) -> i64 {
+    LATER_NS.iter().rev().find(|(from_ns, _)| age_ns >= *from_ns).map_or(INTERVAL_NS, |(_, interval_ns)| *interval_ns)
 }
 
 /// Counters only rise; one that fell belongs to a CPU that went offline, and is left out.
@@ -112,6 +121,17 @@ mod tests {
         assert!(second.voluntary_switches.is_some_and(|count| count > 0), "{second:?}");
         assert!(!second.interrupts.is_empty() && !second.softirqs.is_empty(), "{second:?}");
         assert!(second.page_faults.is_some(), "{second:?}");
+    }
+
+    #[test]
+    fn a_week_has_a_few_ten_thousand_readings() {
+        let (mut age_ns, mut readings) = (0, 0);
+        while age_ns < 7 * 86_400_000_000_000 {
+            age_ns += interval_ns(age_ns);
+            readings += 1;
+        }
+        assert_eq!(readings, 3600 + 82_800 / 10 + 6 * 86_400 / 60);
+        assert_eq!(interval_ns(3_599_999_999_999), INTERVAL_NS);
     }
 
     #[test]

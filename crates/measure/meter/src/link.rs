@@ -10,6 +10,7 @@ use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
 use archive::message::{FileKind, Loss, LossKind, Message, Problem, RunPhase, Severity};
 use archive::problem::ProblemKind;
+use archive::spike::{RequestSource, SaveRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -142,7 +143,7 @@ impl<W: Write> Link<W> {
 }
 
 /// A request of the host on the control line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
     Stop,
     Gone,
@@ -150,18 +151,18 @@ pub enum Control {
     Asked(Asked),
 }
 
-/// A request of a guard's host during the measurement.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// A request of the host of a watch during the measurement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Keep the last seconds.
-    pub save: bool,
+    pub save: Option<SaveRequest>,
     /// Shed this number of kinds of events, and record the others.
     pub shed: Option<usize>,
 }
 
 /// Reads control lines; call it only if the input is readable.
 pub fn read_control(input: &mut impl Read) -> Option<Control> {
-    let mut bytes = [0; 256];
+    let mut bytes = [0; 4096];
     match input.read(&mut bytes) {
         Ok(0) => Some(Control::Gone),
         Ok(count) => requested(&bytes[..count]),
@@ -176,8 +177,10 @@ fn requested(lines: &[u8]) -> Option<Control> {
     for line in lines.split(|byte| *byte == b'\n') {
         match line {
             b"stop" => return Some(Control::Stop),
-            b"save" => asked.save = true,
+            b"save" => asked.save = Some(SaveRequest::new(RequestSource::Signal, "")),
             _ => {
+                let typed = line.strip_prefix(b"save key").map(String::from_utf8_lossy);
+                asked.save = typed.map(|reason| SaveRequest::new(RequestSource::Key, &reason)).or(asked.save);
                 let count = line.strip_prefix(b"shed ").and_then(|count| str::from_utf8(count).ok()?.parse().ok());
                 asked.shed = count.or(asked.shed);
             }
@@ -195,7 +198,13 @@ mod tests {
     #[test]
     fn lines_that_arrive_together_are_all_heard() {
         assert_eq!(requested(b"shed 2\nsave\nstop\n"), Some(Control::Stop));
-        assert_eq!(requested(b"shed 2\nsave\nshed 3\n"), Some(Control::Asked(Asked { save: true, shed: Some(3) })));
+        let by_signal = Some(SaveRequest::new(RequestSource::Signal, ""));
+        assert_eq!(
+            requested(b"shed 2\nsave\nshed 3\n"),
+            Some(Control::Asked(Asked { save: by_signal, shed: Some(3) }))
+        );
+        let by_key = Some(SaveRequest::new(RequestSource::Key, "the arm shook"));
+        assert_eq!(requested(b"save key the arm shook\n"), Some(Control::Asked(Asked { save: by_key, shed: None })));
         assert_eq!(requested(b"hello\nshed x\n"), None);
     }
 

@@ -38,7 +38,7 @@ pub enum MeterProblem {
     #[error("no watched thread woke in the last {seconds} s, so there is nothing to save")]
     #[problem(
         code = "meter.nothing-to-save",
-        meaning = "A guard was asked to keep the last seconds, in which no watched thread woke.",
+        meaning = "A watch was asked to keep the last seconds, in which no watched thread woke.",
         fix = ""
     )]
     NothingToSave { seconds: u64 },

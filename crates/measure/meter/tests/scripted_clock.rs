@@ -21,6 +21,7 @@ fn schedule() -> Schedule {
         cycles_max: u64::MAX,
         limit_ns: 100_000,
         spike_threshold_ns: 0,
+        stretches: None,
         traced: false,
     }
 }

@@ -186,6 +186,7 @@ impl Accounting {
             thread: Short::name(&late.thread),
             tid: spike.tid,
             sample: spike.watched,
+            request: spike.request.clone(),
             limit_ns: late.limit_ns,
             after_ms: (!late.recovered).then_some(after_ms),
             suppressed: suppressed.saturating_sub(self.reported),

@@ -3,8 +3,8 @@
 use crate::exit::UsageError;
 use crate::options::quantity::{positive_time_ns, time};
 use archive::nearest::nearest_or;
-use archive::watched::WatchSettings;
 use archive::watched::group::ProgramGroup;
+use archive::watched::{SAVED_NS, WatchSettings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ impl Default for Ring {
         Self {
             directory: "/var/lib/tardy/guard".into(),
             size_mb: 64,
-            save_seconds: 10,
+            save_seconds: (SAVED_NS / 1_000_000_000) as u32,
             session: Time(3_600_000_000_000),
         }
     }

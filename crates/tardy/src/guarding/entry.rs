@@ -4,6 +4,7 @@ use account::brief::BYTES_MAX;
 use account::brief::fitted::{Shrink, fitted};
 use account::brief::short::Short;
 use account::brief::spike::BriefSpike;
+use archive::spike::SaveRequest;
 use archive::watched::WatchedKind;
 use archive::watched::guard::EventKind;
 use serde::Serialize;
@@ -87,6 +88,9 @@ pub struct Account {
     pub sample: Option<WatchedKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_ns: Option<i64>,
+    /// Who asked for it, if it was kept on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<SaveRequest>,
     /// From the instant at which the thread ran until this account; `None` of a recovered one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<i64>,

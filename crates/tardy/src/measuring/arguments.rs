@@ -118,7 +118,7 @@ impl RunArguments {
         self.extent.apply(&mut settings);
         self.measurement.apply(&mut settings)?;
         self.load.apply(&mut settings);
-        self.trace.apply(&mut settings.trace);
+        self.trace.apply(&mut settings);
         self.tracers.apply(&mut settings)?;
         self.samples.apply(&mut settings);
         self.check_stimulus(&mut settings)?;
@@ -139,7 +139,7 @@ impl RunArguments {
 mod tests {
     use super::*;
     use archive::method::MethodRequest;
-    use archive::settings::{LoadRequest, Policy, SettingChange, TraceSettings};
+    use archive::settings::{LoadRequest, Policy, SettingChange, TraceSettings, WorstOfEach};
     use clap::Parser;
 
     #[derive(Debug, Parser)]
@@ -188,7 +188,7 @@ mod tests {
     fn every_option_reaches_the_meter() {
         let words = "-D 20s -i 250us -a 0-1,3 -p 90 --policy rr --limit 100us --trace flip --trace-threshold 20us \
              --buffer-kb 64 --snapshots 3 --budget-mb 2 --controls 1 --beside-others --cpu-dma-latency 0 \
-             --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --keep-going --load cpu:2 --load messaging";
+             --worst-of-each 30min --every-sample --settle 0 --worst-kept 7 --no-lock-memory --degrade --keep-going --load cpu:2 --load messaging";
         let mut words: Vec<&str> = words.split_whitespace().collect();
         words.extend(["--load-cmd", "make -j4", "--set", "kernel.sched_rt_runtime_us=-1"]);
         words.extend(["--method", "semaphore:kind=sysv"]);
@@ -210,6 +210,7 @@ mod tests {
                 buffer_kb_per_cpu: 64,
                 threshold_ns: 20_000,
                 snapshots_max: 3,
+                worst_of_each: Some(WorstOfEach::of_stretch(1_800_000_000_000)),
                 budget_bytes: 2 << 20,
                 controls: 1,
                 beside_others: true,

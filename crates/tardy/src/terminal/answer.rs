@@ -7,11 +7,13 @@ use account::Account;
 use archive::explanation::{Confidence, ExplanationStatus, Finding};
 use archive::message::{Problem, Severity};
 use archive::problem::Remark;
+use archive::spike::Spike;
 use archive::summary::{RunSummary, SpikeSummary};
 use report::account::{culprit, figures, losses, problem_sentences, remarks, verdict};
 use report::conditions::{are_known, conditions_line};
 use report::{counted, roles, stimulus};
 use words::figures::latency;
+use words::saved;
 use words::vocabulary::{by, sample};
 
 /// The limit of every maximum.
@@ -69,6 +71,7 @@ impl Answer<'_> {
             short.optional("Causes: ", words::run_causes::counted(self.account.sample_word(), self.account.causes()));
             short.optional("Worst:  ", worst(summary));
             short.optional("Fix:    ", fix(summary));
+            short.optional("Saved:  ", saved::listed(&requested(summary)));
         } else {
             short.optional("Fix:    ", self.repair_of_run());
         }
@@ -115,6 +118,11 @@ fn others(summary: &RunSummary) -> Vec<String> {
         [measured(roles::whose(other), other.latency_ns.max)].into_iter().chain(reservations)
     });
     board.chain(roles).collect()
+}
+
+/// The spikes that were kept on request.
+fn requested(summary: &RunSummary) -> Vec<&Spike> {
+    summary.spikes.iter().map(|entry| &entry.spike).filter(|spike| spike.requested).collect()
 }
 
 /// The most severe remark, and the number of the others. Of an invalid run the reason is shown, and of figures that are no

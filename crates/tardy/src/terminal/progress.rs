@@ -13,6 +13,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use words::printable::printable;
+use words::saved;
 
 /// An upper bound, because on a local target every redraw disturbs the measurement.
 const REDRAWS_PER_SECOND: u8 = 4;
@@ -80,6 +81,10 @@ impl Progress {
             Event::Phase(_) => self.phase_since = Instant::now(),
             // A run that stalls needs an explanation, wherever its summary goes.
             Event::Line(news) if !self.quiet => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
+            Event::Spike(spike) if spike.requested && !self.quiet => {
+                let by = printable(&saved::by_whom(spike.request.as_ref()));
+                self.aside(|| complain!("tardy: kept the last seconds as spike {}, {by}", spike.number));
+            }
             // No archive contains this.
             Event::NotGivenBack(problem) => {
                 self.clear();

@@ -2,12 +2,14 @@
 
 mod bound;
 mod diff;
+mod since;
 
 use crate::archives;
 use crate::briefs::explained::{Asked, explained as briefly, no_spike};
 use crate::chained;
 use crate::exit::{Exit, UsageError};
 use crate::options::brief::BriefArgument;
+use crate::options::moment::{Moment, moment};
 use crate::options::quantity::whole;
 use crate::recording::{self, Recorded, RecordingArguments};
 use crate::terminal::answer::{Answer, Next};
@@ -67,6 +69,13 @@ pub struct ExplainArguments {
     /// Propose chains of threads, as a file for --chain
     #[arg(long, conflicts_with_all = NOT_WITH_CHAINS, conflicts_with_all = ["chain", "more"])]
     discover: bool,
+    /// Show the part of the run, or of the archives below a directory, from WHEN: 8h before its end, or
+    /// 2026-11-29T06:00 in UTC
+    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with_all = NOT_WITH_A_PART)]
+    since: Option<Moment>,
+    /// Show the part of the run before WHEN
+    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with_all = NOT_WITH_A_PART)]
+    until: Option<Moment>,
     /// Print one JSON document
     #[arg(long, conflicts_with_all = ["events", "worst", "timeline"])]
     json: bool,
@@ -80,6 +89,11 @@ pub struct ExplainArguments {
 /// Options of other forms of the answer.
 const NOT_WITH_CHAINS: [&str; 11] =
     ["diff", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out"];
+/// Options of other forms than the answer about a part of a run.
+const NOT_WITH_A_PART: [&str; 15] = [
+    "diff", "more", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out", "chain",
+    "discover", "json",
+];
 const NOTHING_CAPTURED: &str = "The run captured no late wake-up, so there is no trace to explain.";
 /// Spikes whose ledger `--more` shows.
 const WORST_SHOWN: usize = 3;
@@ -116,7 +130,7 @@ impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
     const EXAMPLES: &'static [&'static str] =
-        &["tardy explain before --spike 2 --timeline", "tardy explain trace.dat --chain robot.toml"];
+        &["tardy explain before --spike 2 --timeline", "tardy explain latest --since 8h", "tardy explain trace.dat --chain robot.toml"];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, &typed)
@@ -127,6 +141,9 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
     arguments.check()?;
     if let Some([a, b]) = arguments.diff.as_deref() {
         return diff::run(a, b, diff::Shown { json: arguments.json, more: arguments.more, typed });
+    }
+    if arguments.since.is_some() || arguments.until.is_some() {
+        return since::run(arguments.run.as_deref(), (arguments.since, arguments.until));
     }
     if arguments.chain.is_some() || arguments.discover {
         return chains_of(arguments);

@@ -10,6 +10,7 @@ use crate::measuring::command::{self, Started};
 use crate::measuring::ending::conclude;
 use crate::measuring::machine;
 use crate::measuring::request::new_request;
+use crate::measuring::save_requests;
 use crate::measuring::signals::Signals;
 use crate::nothing_measured::NothingMeasured;
 use crate::terminal::progress::{Progress, View};
@@ -18,7 +19,7 @@ use archive::message::RunPhase;
 use clap::Command;
 use machines::meter_places::MeterPlaces;
 use runner::event::Event;
-use runner::run::CountedOutput;
+use runner::run::{CountedOutput, MeterRequests};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ impl Verb for WatchArguments {
     const NOTES: &'static str = "\
 It ends with the program, after --duration, or with Ctrl-C; a program that was already running keeps running. A program named by \
 --comm, --unit, --cgroup or --container may restart: the watch continues with its new processes.
+SIGUSR1, Enter at the terminal, or a line `tardy: save REASON` that a program writes to /sys/kernel/tracing/trace_marker keeps the \
+last seconds as a spike.
 A sample is one wake-up of a thread, as the kernel sees it: from the instant its timer was set for (or, without a timer, \
 from being woken) until it gets the CPU. Cycles are timed as well: from there until the next timer is set.
 Exit codes with a COMMAND: its own, or 128 and the number of the signal that ended it; 124 limit exceeded, 125 tardy failed: wrong \
@@ -74,6 +77,7 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let meter = MeterPlaces::of_process().find()?;
     let counted = CountedOutput::new(arguments.texts_to_count());
     let signals = Signals::watch()?;
+    let requests = MeterRequests::default();
     let mut target = machine::open(&known, &meter, &signals)?;
     // The output of the command would corrupt a JSON document.
     let mut started = match &mut settings.watch {
@@ -87,9 +91,12 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
         (Some(_), _) => View::Nothing,
         (None, view) => view,
     };
+    // A command has the terminal for itself.
+    save_requests::listen(&requests, started.is_none() && !silent)?;
     let mut progress = Progress::new(view, &request.settings);
     let mut failed_there = false;
-    let outcome = runner::run::run_counting(target.as_mut(), &request, &counted, signals.requests(), &mut |event| {
+    let from_here = (&counted, &requests);
+    let outcome = runner::run::run_watching(target.as_mut(), &request, from_here, signals.requests(), &mut |event| {
         match &event {
             Event::Said { line } => {
                 // The time of the line on that machine's clock is unknown.

@@ -5,8 +5,12 @@ mod recipe;
 
 use crate::bench::Bench;
 use crate::host::{ends, interrupt, until_shown};
+use crate::watching::{Running, compiled, list, names_the_hog};
+use fixtures::ended::Ended;
 use fixtures::waiting::wait_until;
 use lab::Lab;
+use prerequisites::Prerequisite::{Program, Tracefs};
+use prerequisites::met;
 use roxmltree::Document;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,6 +53,37 @@ fn a_killed_host_leaves_nothing_on_a_board_of_a_lab() {
         wait_until("the place was not released", || !bench.path("acquired").exists());
         fs::remove_dir_all(bench.path("run")).unwrap();
     }
+}
+
+#[test]
+fn a_program_on_a_board_of_a_lab_is_watched_and_audited() {
+    let Some(bench) = Bench::new().filter(|_| met(&[Tracefs, Program("cc")])) else { return };
+    fs::create_dir(bench.path("bin")).unwrap();
+    fs::write(bench.path("bin/labgrid-client"), CLIENT).unwrap();
+    fs::set_permissions(bench.path("bin/labgrid-client"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
+    bench.add_place("place", &["--labgrid", "rack1"], &["--port", &bench.server.port.to_string()]);
+    let hog = compiled(&bench.path("board/bin"), "hog");
+    compiled(&bench.path("board/bin"), "periods");
+    let mut running = Running(Vec::new());
+    for cpu in 0..std::thread::available_parallelism().unwrap().get() {
+        running.start(&hog, &[&cpu.to_string(), "4000", "200000"]);
+    }
+    let before = bench.server.listing();
+    let on_the_place = |words: &[&str]| {
+        let words = [words, &["--", "/bin/periods", "-1", "3000"]].concat();
+        Ended::of(bench.command(&words).env("PATH", &path).output().unwrap())
+    };
+    let watch = ["watch", "--target", "place", "--beside-others", "--limit", "1ms", "--json", "--out", "run"];
+    let ended = on_the_place(&watch);
+    assert_eq!(ended.code, Some(124), "{}", ended.stderr);
+    assert!(list(&ended.json()["spikes"]).iter().any(names_the_hog), "{}", ended.stdout);
+    assert!(!bench.path("acquired").exists(), "the place was not released");
+    let audited = on_the_place(&["audit", "--target", "place", "--duration", "2s", "--json", "--out", "audit"]);
+    assert!(matches!(audited.code, Some(0 | 1)), "{:?} {}", audited.code, audited.stderr);
+    assert!(list(&audited.json()["threads"]).iter().any(|thread| thread["name"] == "periods"), "{}", audited.stdout);
+    assert!(!bench.path("acquired").exists(), "the place was not released");
+    assert_eq!(bench.server.listing(), before);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use crate::console::Console;
 use crate::host::Host;
+use crate::watching::{Running, compiled, list, names_the_hog};
 use archive::manifest::RunState;
 use archive::reader::Run;
-use prerequisites::Prerequisite::{Program, Root};
+use prerequisites::Prerequisite::{Program, Root, Tracefs};
 use prerequisites::met;
 use std::fs;
 use std::ops::Deref;
@@ -134,4 +135,40 @@ fn a_slow_device_behind_a_network_port_is_had_alone_and_loses_nothing() {
     assert!(run.problems.iter().any(|problem| problem.code == "machine.console-damaged"), "{:?}", run.problems);
     let after = Command::new("stty").arg("-g").stdin(fs::File::open(&device).unwrap()).output().unwrap().stdout;
     assert_eq!(after, before, "the device is as it was");
+}
+
+#[test]
+fn a_program_is_watched_and_audited_through_a_console_as_over_ssh() {
+    let Some(desk) = Desk::new(4000).filter(|_| met(&[Tracefs, Program("cc")])) else { return };
+    let (periods, hog) = (compiled(&desk.path(""), "periods"), compiled(&desk.path(""), "hog"));
+    let mut running = Running(Vec::new());
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    for cpu in 0..cpus {
+        running.start(&hog, &[&cpu.to_string(), "4000", "200000"]);
+    }
+    let loop_of_6_s = [periods.to_str().unwrap(), "-1", "3000"];
+    let watch = [
+        "watch",
+        "--target",
+        "bare",
+        "--beside-others",
+        "--every-sample",
+        "--limit",
+        "1ms",
+        "--json",
+        "--out",
+        "run",
+        "--",
+    ];
+    let ended = desk.tardy(&[&watch[..], &loop_of_6_s].concat());
+    assert_eq!(ended.code, Some(124), "{}", ended.stderr);
+    let summary = ended.json();
+    assert!(list(&summary["spikes"]).iter().any(names_the_hog), "{}", ended.stdout);
+    let run = desk.assert_whole_and_clean();
+    assert!(run.watched.values().any(|series| series.name == "periods"), "{:?}", run.watched);
+    let audit = ["audit", "--target", "bare", "--duration", "2s", "--json", "--out", "audit", "--"];
+    let audited = desk.tardy(&[&audit[..], &loop_of_6_s].concat());
+    assert!(matches!(audited.code, Some(0 | 1)), "{:?} {}", audited.code, audited.stderr);
+    assert!(list(&audited.json()["threads"]).iter().any(|thread| thread["name"] == "periods"), "{}", audited.stdout);
+    assert_eq!(fs::read_dir(desk.path("board")).unwrap().count(), 0, "nothing is left there");
 }

@@ -13,18 +13,23 @@ use std::process::{Child, Command, Stdio};
 
 /// A program of `tests/programs`, compiled into the board.
 fn program(bench: &Bench, name: &str) -> PathBuf {
+    compiled(&bench.path("board/bin"), name)
+}
+
+/// A program of `tests/programs`, compiled into this folder.
+pub fn compiled(folder: &Path, name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
-    let binary = bench.path("board/bin").join(name);
+    let binary = folder.join(name);
     let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
     assert!(compiled.unwrap().success());
     binary
 }
 
 /// Programs that run on the board already; they end with the test.
-struct Running(Vec<Child>);
+pub struct Running(pub Vec<Child>);
 
 impl Running {
-    fn start(&mut self, program: &Path, words: &[&str]) -> u32 {
+    pub fn start(&mut self, program: &Path, words: &[&str]) -> u32 {
         let child = Command::new(program).args(words).stdout(Stdio::null()).spawn().unwrap();
         self.0.push(child);
         self.0[self.0.len() - 1].id()
@@ -57,12 +62,12 @@ fn files(bench: &Bench) -> Vec<String> {
     files
 }
 
-fn list(value: &Value) -> &[Value] {
+pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Whether an explanation names the hog.
-fn names_the_hog(spike: &Value) -> bool {
+pub fn names_the_hog(spike: &Value) -> bool {
     let named = |finding: &Value| finding["culprit"] == "other-rt-task" && finding["confidence"] != "hint";
     let owned = |phase: &Value| list(&phase["owners"]).iter().any(|owner| owner["name"].as_str().is_some_and(is_hog));
     list(&spike["explanation"]["findings"]).iter().any(named) && list(&spike["explanation"]["phases"]).iter().any(owned)

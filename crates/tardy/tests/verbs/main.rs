@@ -66,4 +66,6 @@ mod virtual_verbs;
 mod virtual_words;
 mod watch;
 mod watch_live;
+mod watch_restarts_live;
+mod watch_weeks_live;
 mod widths;

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const ATTEMPTS: usize = 3;
 
 /// The real meter, if this machine supports watching with it.
-fn meter() -> Option<PathBuf> {
+pub fn meter() -> Option<PathBuf> {
     real_meter().filter(|_| met(&[Tracefs, Program("cc")]))
 }
 
@@ -27,6 +27,14 @@ pub fn program(folder: &TempDir, name: &str) -> PathBuf {
     let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&binary).arg(source).status();
     assert!(compiled.unwrap().success());
     binary
+}
+
+/// A watch of these words, in this folder.
+pub fn tardy_watch(meter: &Path, folder: &TempDir, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+    command.arg("watch").arg("--beside-others").args(words).current_dir(folder.path());
+    command.env("TARDY_METER", meter).env("TARDY_STATE_DIR", folder.path().join("state"));
+    command
 }
 
 fn watch(meter: &Path, folder: &TempDir, words: &[&str]) -> Ended {
@@ -153,7 +161,7 @@ fn a_wake_up_counts_also_where_its_interrupt_came_in_on_the_meter() {
 }
 
 /// A program that was not started by `tardy watch`.
-struct Foreign(Child);
+pub struct Foreign(pub Child);
 
 impl Drop for Foreign {
     fn drop(&mut self) {
@@ -194,11 +202,11 @@ fn a_process_that_ran_before_is_measured_and_left_alone() {
 }
 
 /// A control group below the root of the unified hierarchy, removed with the test.
-struct Group(PathBuf);
+pub struct Group(pub PathBuf);
 
 impl Group {
     /// `None` if this machine has no unified hierarchy that the test may change.
-    fn new(name: &str) -> Option<Self> {
+    pub fn new(name: &str) -> Option<Self> {
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         let unified = mounts.lines().find_map(|line| line.strip_prefix("cgroup2 ")?.split(' ').next());
         let path = Path::new(unified.unwrap_or("/nonexistent")).join(name);

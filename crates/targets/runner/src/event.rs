@@ -136,7 +136,8 @@ impl Event {
             Message::Loss(loss) => Self::Loss(loss),
             Message::FileBegin { file, kind } => Self::FileBegun { file, kind },
             Message::FileEnd { file, .. } => Self::FileComplete { file },
-            Message::Planned(_)
+            Message::PackedSeconds(_)
+            | Message::Planned(_)
             | Message::Counters(_)
             | Message::Energy(_)
             | Message::OutputCounts(_)

@@ -97,18 +97,25 @@ pub fn run(
     run_with(target, request, Extras::default(), stop, watch)
 }
 
-/// Runs one measurement; also archives what the host counts in the output of a command that it started.
+/// Runs one watch; also archives what the host counts in the output of a command that it started, and asks the meter for more
+/// while it goes on.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_counting(
+pub fn run_watching(
     target: &mut dyn Target,
     request: &RunRequest,
-    counted: &CountedOutput,
+    (counted, requests): (&CountedOutput, &MeterRequests),
     stop: &StopRequests,
     watch: &mut dyn FnMut(Event),
 ) -> Result<RunOutcome, RunError> {
-    run_with(target, request, Extras { counted: Some(counted), ..Extras::default() }, stop, watch)
+    run_with(
+        target,
+        request,
+        Extras { counted: Some(counted), requests: Some(requests), ..Extras::default() },
+        stop,
+        watch,
+    )
 }
 
 /// Runs one measurement of a guard, which asks for more while it goes on.

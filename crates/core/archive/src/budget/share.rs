@@ -78,9 +78,11 @@ impl Share {
             Message::Loss(_) => (Self::Losses, 1),
             Message::FileBegin { .. } => (Self::Files, 1),
             Message::FileEnd { .. } => return Vec::new(),
-            Message::Planned(_) | Message::Absences(_) | Message::StimulusBoard(_) | Message::Role(_) => {
-                (Self::MessagesOfTheHost, 1)
-            }
+            Message::PackedSeconds(_)
+            | Message::Planned(_)
+            | Message::Absences(_)
+            | Message::StimulusBoard(_)
+            | Message::Role(_) => (Self::MessagesOfTheHost, 1),
         };
         vec![share]
     }

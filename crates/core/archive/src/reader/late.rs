@@ -35,6 +35,16 @@ impl Run {
         self.spikes.iter().filter(|spike| self.is_late(spike))
     }
 
+    /// Whether a spike was captured as a maximum of its stretch, and not of the run.
+    pub fn is_maximum_of_its_stretch_alone(&self, spike: &Spike) -> bool {
+        let is_larger = |other: &Spike| {
+            other.thread == spike.thread
+                && other.sample.seen_ns() < spike.sample.seen_ns()
+                && other.sample.latency_ns > spike.sample.latency_ns
+        };
+        spike.reason == SpikeReason::NewMaximum && self.spikes.iter().any(is_larger)
+    }
+
     /// Whether this is the number of a captured wake-up that is not a spike.
     pub fn is_ordinary(&self, number: u32) -> bool {
         self.spikes.iter().any(|spike| spike.number == number && !self.is_late(spike))

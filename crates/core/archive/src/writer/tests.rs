@@ -1,6 +1,8 @@
 //! Limits of a target on the files of an archive, and the state on disk once it is marked complete.
 
 use super::*;
+use crate::sample::Second;
+use crate::settings::RunSettings;
 use std::os::unix::fs::MetadataExt;
 
 fn manifest() -> Manifest {
@@ -178,4 +180,27 @@ fn of_several_writers_of_one_directory_one_gets_it() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(WriteError::Exists(_)))));
     assert!(crate::reader::Run::open(&place).unwrap().manifest.is_some());
+}
+
+#[test]
+fn the_seconds_of_a_long_run_are_packed_and_a_short_one_lists_them() {
+    let seconds =
+        |from: u32| Message::Seconds((from..from + 7).map(|second| Second { second, ..Second::default() }).collect());
+    let written = |duration_ns: Option<u64>| {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = RunSettings { duration_ns, ..RunSettings::default() };
+        let manifest = Manifest { settings: Some(settings), ..manifest() };
+        let mut writer = RunWriter::create(folder.path().join("run"), manifest).unwrap();
+        for from in (0..1001).step_by(7) {
+            writer.store(&Item::Message(seconds(from))).unwrap();
+        }
+        writer.finish(RunState::Complete, None, 2).unwrap();
+        let run = crate::reader::Run::open(folder.path().join("run")).unwrap();
+        let bytes = fs::metadata(folder.path().join("run").join(STREAM)).unwrap().size();
+        (run.threads[&0].seconds.iter().map(|second| second.second).collect::<Vec<u32>>(), bytes)
+    };
+    let (long, packed_bytes) = written(None);
+    let (short, bytes) = written(Some(60_000_000_000));
+    assert!(long.iter().copied().eq(0..1001) && long == short);
+    assert!(packed_bytes * 8 < bytes, "{packed_bytes} of {bytes}");
 }

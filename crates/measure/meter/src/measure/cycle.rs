@@ -5,6 +5,7 @@ use super::thread_record::{SpikeSignal, ThreadRecord};
 use archive::sample::{Sample, Second};
 use archive::spike::SpikeReason;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use wakeups::stretches::StretchMaximum;
 use wakeups::worst::WorstSamples;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -21,6 +22,7 @@ pub struct Cycles<'a> {
     previous_seen_ns: Option<i64>,
     second: Second,
     second_end_ns: i64,
+    of_stretch: StretchMaximum,
 }
 
 impl<'a> Cycles<'a> {
@@ -35,6 +37,7 @@ impl<'a> Cycles<'a> {
             previous_seen_ns: None,
             second: Second { latency_ns_max: i64::MIN, ..Second::default() },
             second_end_ns: schedule.count_from_ns.saturating_add(SECOND_NS),
+            of_stretch: StretchMaximum::new(schedule.stretches),
         }
     }
 
@@ -226,8 +229,10 @@ impl<'a> Cycles<'a> {
     }
 
     #[inline]
-    fn reason_for_snapshot(&self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
-        if largest && sample.latency_ns >= self.schedule.spike_threshold_ns {
+    fn reason_for_snapshot(&mut self, sample: &Sample, largest: bool, over_limit: bool) -> Option<SpikeReason> {
+        let is_news = self.of_stretch.is_news(sample.seen_ns(), sample.latency_ns);
+        if (largest || is_news) && sample.latency_ns >= self.schedule.spike_threshold_ns {
+            self.of_stretch.announce(sample.latency_ns);
             return Some(SpikeReason::NewMaximum);
         }
         if over_limit && sample.seen_ns() >= self.record.snapshotter_rests_until_ns.load(Relaxed) {
@@ -291,6 +296,7 @@ mod tests {
             cycles_max: u64::MAX,
             limit_ns: 100_000,
             spike_threshold_ns: 0,
+            stretches: None,
             traced: true,
         }
     }

@@ -1,6 +1,7 @@
 //! When the wake-ups of a measuring thread are due, and which of them count.
 
 use super::dither::Dither;
+use wakeups::stretches::Stretches;
 
 /// The instants and limits of a measuring thread. All in ns of CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,8 @@ pub struct Schedule {
     pub cycles_max: u64,
     pub limit_ns: i64,
     pub spike_threshold_ns: i64,
+    /// Stretches of a long run whose maxima get a snapshot, too.
+    pub stretches: Option<Stretches>,
     pub traced: bool,
 }
 

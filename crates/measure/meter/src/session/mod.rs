@@ -37,6 +37,7 @@ use crate::trace::capturing::Capturing;
 use archive::message::{Ending, LossKind, Message, RunPhase, Severity};
 use archive::method::{MethodRequest, Role};
 use archive::settings::RunSettings;
+use archive::spike::SaveRequest;
 use archive::watched::guard::EventKind;
 use clocks::Clocks;
 use co_running::CoRunning;
@@ -118,8 +119,8 @@ pub struct Session<'a> {
     measuring: bool,
     /// A load has died, so that the figures are not those that were asked for.
     load_died: bool,
-    /// Until when a request to keep the last seconds waits for a wake-up to keep.
-    save_until_ns: Option<i64>,
+    /// A request to keep the last seconds, and until when it waits for a wake-up to keep.
+    saving: Option<(SaveRequest, i64)>,
 }
 
 /// When the loop makes its reports and checks.
@@ -150,7 +151,7 @@ impl<'a> Session<'a> {
             co_running: CoRunning::before(journal_directory(), Path::new("/"), has_a_role(&settings.method)),
             measuring: false,
             load_died: false,
-            save_until_ns: None,
+            saving: None,
         }
     }
 
@@ -236,7 +237,7 @@ impl<'a> Session<'a> {
             self.drain(&mut lines.link);
             let now_ns = clock::monotonic_ns();
             self.report(&mut schedule, &mut lines.link, now_ns);
-            if let Some(Control::Asked(asked)) = control {
+            if let Some(Control::Asked(asked)) = &control {
                 self.answer(asked, &mut lines.link, now_ns);
             }
             self.save(&mut lines.link, now_ns);
@@ -254,8 +255,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Does what the host of a guard asks for.
-    fn answer<W: Write>(&mut self, asked: Asked, link: &mut Link<W>, now_ns: i64) {
+    /// Does what the host of a watch asks for.
+    fn answer<W: Write>(&mut self, asked: &Asked, link: &mut Link<W>, now_ns: i64) {
         if let Some(kinds) = asked.shed
             && self.source.shed(kinds)
         {
@@ -265,20 +266,26 @@ impl<'a> Session<'a> {
             let kinds = EventKind::first(kinds).to_vec();
             link.problem(Severity::Notice, &MeterProblem::EventsShed { kinds });
         }
-        if asked.save {
-            self.save_until_ns = Some(now_ns.saturating_add(SAVE_WAIT_NS));
+        if let Some(request) = &asked.save {
+            self.saving = Some((request.clone(), now_ns.saturating_add(SAVE_WAIT_NS)));
         }
     }
 
     /// Keeps the last seconds, if that was requested.
     fn save<W: Write>(&mut self, link: &mut Link<W>, now_ns: i64) {
-        let Some(until_ns) = self.save_until_ns else { return };
-        match self.source.save(now_ns) {
-            Some(_) if now_ns < until_ns => return,
+        if let Some(request) = self.source.save_requested(now_ns)
+            && self.saving.is_none()
+        {
+            self.saving = Some((request, now_ns.saturating_add(SAVE_WAIT_NS)));
+        }
+        let Some((request, until_ns)) = &self.saving else { return };
+        let last_try = now_ns >= *until_ns;
+        match self.source.save(now_ns, request, last_try) {
+            Some(_) if !last_try => return,
             Some(problem) => link.send(&Message::Problem(problem)),
             None => {}
         }
-        self.save_until_ns = None;
+        self.saving = None;
     }
 
     fn notice_start<W: Write>(&mut self, span: Span, link: &mut Link<W>) {

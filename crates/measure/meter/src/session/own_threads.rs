@@ -19,6 +19,7 @@ use crate::methods::program::RequestingProgram;
 use crate::problem::{MeterProblem, refused, severity_of_refusal};
 use crate::trace::arming::Armed;
 use crate::trace::capture::MeasuredThread;
+use crate::trace::retention::stretches;
 use archive::effective::EffectiveThread;
 use archive::message::{FileKind, Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::method::Stimulus;
@@ -434,6 +435,7 @@ fn schedule(settings: &RunSettings, at: usize, count: usize, traced: bool) -> Sc
         cycles_max: settings.cycles.unwrap_or(u64::MAX),
         limit_ns: settings.limit_ns.unwrap_or(i64::MAX),
         spike_threshold_ns: settings.trace.threshold_ns,
+        stretches: stretches(&settings.trace),
         traced,
     }
 }

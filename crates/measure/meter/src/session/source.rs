@@ -5,6 +5,7 @@ use crate::problem::MeterProblem;
 use archive::effective::EffectiveThread;
 use archive::message::{FileKind, Loss, Message, Problem, ThreadProgress};
 use archive::sample::Second;
+use archive::spike::SaveRequest;
 use std::collections::BTreeMap;
 
 /// The instants of a session, in ns of CLOCK_MONOTONIC.
@@ -98,8 +99,13 @@ pub trait SampleSource {
     /// Requests a capture of the next ordinary sample; `false` if too little is known to classify samples.
     fn request_control(&mut self) -> bool;
 
-    /// Keeps the last seconds; the problem if there is nothing to keep.
-    fn save(&mut self, _now_ns: i64) -> Option<Problem> {
+    /// A request of a program on this machine to keep the last seconds.
+    fn save_requested(&mut self, _now_ns: i64) -> Option<SaveRequest> {
+        None
+    }
+
+    /// Keeps the last seconds; the problem if there is nothing to keep. The last try takes what is there.
+    fn save(&mut self, _now_ns: i64, _request: &SaveRequest, _last_try: bool) -> Option<Problem> {
         None
     }
 

@@ -8,7 +8,7 @@ use super::earlier::Earlier;
 use super::error::TraceError;
 use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
-use super::retention::Retention;
+use super::retention::{Purpose, Retention, Sort, stretches};
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::stacks::{StackCopy, StackRecords, StackSampling};
 use crate::compact;
@@ -17,7 +17,7 @@ use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread_record::{SpikeSignal, ThreadRecord};
 use archive::settings::{Policy, SnapshotMode, TraceSettings};
-use archive::spike::{Snapshot, Spike, SpikeReason};
+use archive::spike::{SaveRequest, Snapshot, Spike, SpikeReason};
 use archive::watched::WatchedKind;
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
@@ -30,6 +30,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wakeups::stretches::Stretches;
 
 const STACK_BYTES: usize = 256 << 10;
 /// Memory limit for copied traces that wait for the host; further ones wait in the kernel's buffers.
@@ -79,15 +80,22 @@ pub struct MeasuredThread {
 }
 
 /// A spike of a thread without a record.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Announced {
     /// Number of the series it belongs to.
     pub thread: u32,
     pub tid: i32,
     pub kind: WatchedKind,
     pub signal: SpikeSignal,
-    /// Kept on request: length of the stretch to keep, up to now.
-    pub saved_ns: Option<u64>,
+    pub saved: Option<Saved>,
+}
+
+/// A stretch that is kept on request.
+#[derive(Debug, Clone)]
+pub struct Saved {
+    /// Its length, up to now.
+    pub ns: u64,
+    pub request: SaveRequest,
 }
 
 /// Source of spikes if another thread follows the threads of another program.
@@ -157,8 +165,8 @@ struct Pending {
     tid: i32,
     kind: Option<WatchedKind>,
     signal: SpikeSignal,
-    /// Kept on request: length of the stretch to keep.
-    saved_ns: Option<u64>,
+    purpose: Purpose,
+    saved: Option<Saved>,
     /// No marker was written for it, or the marker did not bring it into a snapshot.
     unmarked: bool,
     /// The thread has written a line about it.
@@ -175,6 +183,7 @@ struct Capture {
     /// The end of the previous copy, in mode `flip`.
     earlier: Option<Earlier>,
     retention: Retention,
+    stretches: Option<Stretches>,
     pending: Vec<Pending>,
     /// A thread that marks a spike, or the snapshotter, sets it to keep all others from marking.
     marking: Arc<AtomicBool>,
@@ -199,7 +208,8 @@ impl Capture {
         // After the events: the program's time is not inside of the one that it follows.
         let late = LateInterrupts::record(&cpus);
         job.snapshotter.start()?;
-        let retention = Retention::new(job.settings.snapshots_max as usize, job.settings.budget_bytes);
+        let retention = Retention::new(&job.settings);
+        let stretches = stretches(&job.settings);
         let announced = job.announcements.iter().map(|from| from.busy.clone());
         let marking = announced.chain(job.threads.iter().map(|thread| thread.record.snapshotter_busy.clone())).next();
         Ok(Self {
@@ -207,6 +217,7 @@ impl Capture {
             copies,
             earlier,
             retention,
+            stretches,
             pending: Vec::new(),
             marking: marking.unwrap_or_default(),
             busy: false,
@@ -257,21 +268,50 @@ impl Capture {
         }
         let announced = self.job.announcements.iter().flat_map(|from| from.spikes.try_iter());
         announced_spikes.extend(announced.map(|announced| {
-            let Announced { thread, tid, kind, signal, saved_ns } = announced;
-            (thread, tid, Some(kind), signal, saved_ns)
+            let Announced { thread, tid, kind, signal, saved } = announced;
+            (thread, tid, Some(kind), signal, saved)
         }));
-        for (thread, tid, kind, signal, saved_ns) in announced_spikes {
-            if signal.reason == SpikeReason::Control || self.retention.worth(signal.sample.latency_ns) {
+        for (thread, tid, kind, signal, saved) in announced_spikes {
+            let purpose = self.purpose(tid, kind, &signal, saved.is_some());
+            if self.retention.worth(signal.sample.latency_ns, purpose) {
                 let unmarked = if kind.is_some() { self.busy } else { self.was_busy_at(signal.sample.seen_ns()) };
                 let has_line = !unmarked;
                 let copied = self.pending.iter().filter(|pending| pending.stacks.is_some()).count();
                 let stacks = if copied < EARLY_STACKS_MAX { self.stack_records(tid) } else { None };
                 let tried = 0;
-                self.pending.push(Pending { thread, tid, kind, signal, saved_ns, unmarked, has_line, tried, stacks });
+                self.pending.push(Pending {
+                    thread,
+                    tid,
+                    kind,
+                    signal,
+                    purpose,
+                    saved,
+                    unmarked,
+                    has_line,
+                    tried,
+                    stacks,
+                });
             } else {
                 self.job.counters.not_worth.fetch_add(1, Relaxed);
             }
         }
+    }
+
+    /// What the snapshot of a spike is kept for. A thread that has ended had the policy of most that are watched.
+    fn purpose(&self, tid: i32, kind: Option<WatchedKind>, signal: &SpikeSignal, requested: bool) -> Purpose {
+        if requested {
+            return Purpose::Requested;
+        }
+        if signal.reason == SpikeReason::Control {
+            return Purpose::Control;
+        }
+        let is_ordinary = || scheduling::policy_of(tid).is_ok_and(|(policy, _)| policy == Policy::Other);
+        let sort = match kind {
+            Some(_) if is_ordinary() => Sort::Ordinary,
+            Some(WatchedKind::Cycle) => Sort::Cycle,
+            _ => Sort::WakeUp,
+        };
+        Purpose::Late(sort, self.stretches.map(|stretches| stretches.number(signal.sample.seen_ns())))
     }
 
     /// Whether a thread that saw the time then found the snapshotter busy. A spike may be announced later than that.
@@ -407,8 +447,7 @@ impl Capture {
     ) {
         let signal = &pending.signal;
         let sample = &signal.sample;
-        let control = signal.reason == SpikeReason::Control;
-        if !control && !self.retention.worth(sample.latency_ns) {
+        if !self.retention.worth(sample.latency_ns, pending.purpose) {
             self.job.counters.not_worth.fetch_add(1, Relaxed);
             return;
         }
@@ -433,11 +472,14 @@ impl Capture {
         // The marker is written after the time was seen; on a slow machine, long after.
         let line_ns = past.marker_ns(pending.tid, seen_ns).filter(|_| pending.has_line).unwrap_or(seen_ns);
         let to_ns = (seen_ns + self.job.settings.margin_after_ns as i64).max(line_ns);
-        let (from_ns, to_ns) = match pending.saved_ns {
-            Some(saved_ns) => (from_ns.min(frozen.frozen_ns.saturating_sub_unsigned(saved_ns)), frozen.frozen_ns),
+        let (from_ns, to_ns) = match &pending.saved {
+            Some(saved) => (from_ns.min(frozen.frozen_ns.saturating_sub_unsigned(saved.ns)), frozen.frozen_ns),
             None => (from_ns, to_ns),
         };
-        let parts = self.parts(from_ns.max(0) as u64, to_ns.max(0) as u64);
+        let parts = match &pending.saved {
+            Some(_) => self.parts_that_fit(from_ns, sample.due_ns, to_ns),
+            None => self.parts(from_ns, to_ns),
+        };
         let page_bytes = bytes_of(&parts);
         let trace_bytes = page_bytes + self.job.bytes_without_pages;
         let snapshot = Snapshot {
@@ -459,7 +501,7 @@ impl Capture {
         let stacks = records.and_then(|records| Some(self.sampling()?.described(records)));
         let stack_bytes = stacks.as_ref().map_or(0, StackCopy::bytes);
         let kept_bytes = trace_bytes + stack_bytes;
-        let gone = self.retention.admit(number, sample.latency_ns, kept_bytes, control);
+        let gone = self.retention.admit(number, sample.latency_ns, kept_bytes, pending.purpose);
         if signal.reason == SpikeReason::OverLimit {
             let rests_until_ns = clock::monotonic_ns() + self.job.settings.rest_ns as i64;
             self.job
@@ -494,13 +536,25 @@ impl Capture {
             snapshot,
             snapshot_missing,
             watched: pending.kind,
-            requested: pending.saved_ns.is_some(),
+            requested: pending.saved.is_some(),
+            request: pending.saved.as_ref().map(|saved| saved.request.clone()),
             ..Spike::new(number, pending.thread, pending.tid, pending.signal.sample, pending.signal.reason)
         })
     }
 
+    /// Copies of the newest part of a long stretch that has room, as far back as this instant at least.
+    fn parts_that_fit(&self, mut from_ns: i64, least_ns: i64, to_ns: i64) -> Vec<CpuPart> {
+        let mut parts = self.parts(from_ns, to_ns);
+        while bytes_of(&parts) > self.retention.requested_bytes_max() && from_ns < least_ns {
+            from_ns += ((least_ns - from_ns) / 2).max(1_000_000);
+            parts = self.parts(from_ns, to_ns);
+        }
+        parts
+    }
+
     /// Copies of the pages that overlap the window.
-    fn parts(&self, from_ns: u64, to_ns: u64) -> Vec<CpuPart> {
+    fn parts(&self, from_ns: i64, to_ns: i64) -> Vec<CpuPart> {
+        let (from_ns, to_ns) = (from_ns.max(0) as u64, to_ns.max(0) as u64);
         let cut = |copy: &CpuCopy| CpuPart {
             cpu: copy.cpu,
             stats: copy.stats,

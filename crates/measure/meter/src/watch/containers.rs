@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// Fewest digits of an id that name a container, as engines print them.
 const ID_DIGITS_MIN: usize = 12;
 const ID_DIGITS: usize = 64;
+/// Looks for the names of a container that has none yet: its engine may write them after its group.
+const LOOKS_MAX: u32 = 50;
 /// A description of a container has some kilobytes, a list of thousands some megabytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
@@ -46,7 +48,14 @@ struct StoredContainer {
 /// Names of the containers that were seen. An id has one name for all its life.
 pub struct ContainerNames {
     root: PathBuf,
-    known: BTreeMap<String, Vec<String>>,
+    known: BTreeMap<String, Names>,
+}
+
+/// Names of one container.
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    looks: u32,
 }
 
 impl ContainerNames {
@@ -69,7 +78,12 @@ impl ContainerNames {
             return true;
         }
         let Self { root, known } = self;
-        known.entry(id.to_owned()).or_insert_with(|| names_of(root, id)).iter().any(|name| name == wanted)
+        let known = known.entry(id.to_owned()).or_default();
+        if known.names.is_empty() && known.looks < LOOKS_MAX {
+            known.looks += 1;
+            known.names = names_of(root, id);
+        }
+        known.names.iter().any(|name| name == wanted)
     }
 }
 
@@ -177,6 +191,22 @@ mod tests {
         assert!(is_called(task, cri, "arm/robot") && !is_called(task, cri, "robot/arm"));
         let nerdctl = "run/containerd/io.containerd.runtime.v2.task/default/ID/config.json";
         assert!(is_called(nerdctl, r#"{"annotations":{"nerdctl/name":"robot"}}"#, "robot"));
+    }
+
+    #[test]
+    fn a_container_that_is_made_again_is_found_even_if_its_name_comes_later() {
+        let root = tempfile::tempdir().unwrap();
+        let mut names = ContainerNames::below(root.path());
+        for id in [ID.to_owned(), ID.replace("4c01", "5d12")] {
+            let part = format!("docker-{id}.scope");
+            assert!(!names.is_called(&part, "robot"), "its engine has written nothing yet");
+            let folder = root.path().join("var/lib/docker/containers").join(&id);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("config.v2.json"), r#"{"Name":"/robot"}"#).unwrap();
+            assert!(names.is_called(&part, "robot"));
+            fs::remove_dir_all(&folder).unwrap();
+            assert!(names.is_called(&part, "robot"), "it is known");
+        }
     }
 
     #[test]

@@ -271,7 +271,7 @@ impl Announcer {
 /// A spike as the capturing thread hears of it.
 pub fn announced_of(late: Late) -> Announced {
     let Late { thread, tid, kind, sample, reason, previous_seen_ns } = late;
-    Announced { thread, tid, kind, signal: SpikeSignal { sample, reason, previous_seen_ns }, saved_ns: None }
+    Announced { thread, tid, kind, signal: SpikeSignal { sample, reason, previous_seen_ns }, saved: None }
 }
 
 /// A filter that passes only timers that can end a sleep.

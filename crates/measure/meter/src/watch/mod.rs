@@ -3,12 +3,13 @@
 //! [`selection`] finds the threads, by name, process or [control group](membership), [`start`] holds a command back until everything is armed, [`follower`] reads the
 //! kernel's events for them, and [`wakeups`] turns these into samples and counts them.
 //! Spikes go to the same capturing thread and snapshotter as those of a measurement; [`recording`] passes the threads
-//! to the snapshotter. [`threads`] combines all of them into a source of samples for a [`crate::session`].
+//! to the snapshotter, and [`marks`] hears programs that ask for the last seconds. [`threads`] combines all of them into a source of samples for a [`crate::session`].
 
 mod containers;
 pub mod follower;
 mod generations;
 mod log_reader;
+mod marks;
 mod membership;
 mod recording;
 mod selection;
@@ -31,6 +32,7 @@ use crate::trace::arming::Armed;
 use crate::trace::capture::Announcements;
 use crate::trace::capturing::{Capturing, Place, Spikes};
 use crate::trace::maxima::Lateness;
+use crate::trace::retention::stretches;
 use crate::trace::stacks::StackSampling;
 use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
@@ -38,6 +40,7 @@ use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
 use log_reader::LogReader;
+use marks::Marks;
 use recording::Recording;
 use selection::Selection;
 use std::io::Write;
@@ -75,6 +78,10 @@ pub fn assemble<'a, W: Write>(
     let log = request.log.as_ref().map(|source| LogReader::start(source, &request.count)).transpose()?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
     let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
+    let marks = match snapshotter {
+        Some(_) => Marks::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?,
+        None => None,
+    };
     let soon_ns = clock::monotonic_ns() + LEAD_NS;
     let duration_ns = settings.duration_ns.map_or(i64::MAX, |ns| ns.min(i64::MAX as u64) as i64);
 
@@ -88,6 +95,7 @@ pub fn assemble<'a, W: Write>(
         cycle_limit_ns: request.cycle_limit_ns.unwrap_or(i64::MAX),
         captures_outstanding: !request.count.is_empty() && settings.limit_ns.is_none(),
         spike_threshold_ns: settings.trace.threshold_ns,
+        stretches: stretches(&settings.trace),
         rest_ns: settings.trace.rest_ns as i64,
         worst_kept: settings.worst_kept as usize,
         every_sample: settings.every_sample,
@@ -124,7 +132,7 @@ pub fn assemble<'a, W: Write>(
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
-    let following = Following { handle, tid, followed, stop, additions, recording, saves, stacks };
+    let following = Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks };
     Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 

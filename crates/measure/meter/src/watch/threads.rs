@@ -3,6 +3,7 @@
 use super::follower::{Additions, announced_of};
 use super::generations::Generations;
 use super::log_reader::LogReader;
+use super::marks::Marks;
 use super::recording::Recording;
 use super::selection::Selection;
 use super::start;
@@ -13,12 +14,13 @@ use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
-use crate::trace::capture::Announced;
+use crate::trace::capture::{Announced, Saved};
 use crate::trace::stacks::{StackSampling, THREADS_MAX};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
+use archive::spike::SaveRequest;
 use archive::watched::guard::EventKind;
-use archive::watched::{PageFaults, WatchSettings, WatchedKind, WatchedSeries};
+use archive::watched::{PageFaults, SAVED_NS, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,6 +33,8 @@ use wakeups::series::{ControlWish, Series};
 const LOOK_AROUND_NS: i64 = 200_000_000;
 /// A look reads all of /proc, which a guard does for months.
 const GUARD_LOOKS_NS: i64 = 2_000_000_000;
+/// Interval between stretches that programs ask to keep: each takes the time and the disk space of a whole buffer.
+const SAVE_RESTS_NS: i64 = 2_000_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
 const CONTROL_EVERY_NS: i64 = 2_000_000_000;
 /// Fewest samples of a series before a control is requested.
@@ -57,6 +61,8 @@ pub struct Following {
     pub recording: Recording,
     /// Where the capturing thread hears of spikes; absent if nothing is captured.
     pub saves: Option<Sender<Announced>>,
+    /// Lines of programs in the trace marker.
+    pub marks: Option<Marks>,
     pub stacks: Option<Arc<StackSampling>>,
 }
 
@@ -97,8 +103,13 @@ pub struct WatchedThreads<'a> {
     additions: Additions,
     recording: Recording,
     saves: Option<Sender<Announced>>,
+    marks: Option<Marks>,
+    /// A program that asks all the time is heard this often.
+    save_rests: Every,
     stacks: Option<Arc<StackSampling>>,
     threads: BTreeMap<i32, Facts>,
+    /// Of each series, the state that was sent last: its samples, and whether its thread had ended.
+    sent: BTreeMap<u32, (u64, bool)>,
     look_around: Every,
     /// When following ended.
     ended_ns: i64,
@@ -113,7 +124,7 @@ impl<'a> WatchedThreads<'a> {
         threads: Vec<ThreadFound>,
         log: Option<LogReader>,
     ) -> Self {
-        let Following { handle, tid, followed, stop, additions, recording, saves, stacks } = following;
+        let Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks } = following;
         Self {
             request,
             selection,
@@ -128,8 +139,11 @@ impl<'a> WatchedThreads<'a> {
             additions,
             recording,
             saves,
+            marks,
+            save_rests: Every::new(SAVE_RESTS_NS),
             stacks,
             threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
+            sent: BTreeMap::new(),
             look_around: Every::new(if request.guard.is_some() { GUARD_LOOKS_NS } else { LOOK_AROUND_NS }),
             ended_ns: i64::MAX,
         }
@@ -158,7 +172,10 @@ impl<'a> WatchedThreads<'a> {
         for found in found {
             self.threads.entry(found.tid).or_insert_with(|| Facts::of(found.pid));
         }
-        for (tid, facts) in &mut self.threads {
+        // A program that restarts for weeks has many more threads than live at a time.
+        let alive: BTreeSet<i32> = compact::inserted(living.iter().copied());
+        self.threads.retain(|tid, _| alive.contains(tid) || sampled.contains(tid));
+        for (tid, facts) in self.threads.iter_mut().filter(|(tid, _)| alive.contains(tid)) {
             facts.look(*tid, sampled.contains(tid));
         }
         if let Some(stacks) = &self.stacks {
@@ -259,20 +276,28 @@ impl SampleSource for WatchedThreads<'_> {
         true
     }
 
-    fn save(&mut self, now_ns: i64) -> Option<Problem> {
-        let (guard, output) = self.request.guard.zip(self.saves.as_ref())?;
-        let asked_ns = now_ns.saturating_sub_unsigned(guard.saved_ns);
+    fn save_requested(&mut self, now_ns: i64) -> Option<SaveRequest> {
+        self.marks.as_mut()?.take(now_ns).filter(|_| self.save_rests.is_due(now_ns))
+    }
+
+    fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {
+        let output = self.saves.as_ref()?;
+        let saved_ns = self.request.guard.map_or(SAVED_NS, |guard| guard.saved_ns);
+        let asked_ns = now_ns.saturating_sub_unsigned(saved_ns);
         let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));
         // Where the buffers reach back less far than the reading, an account without a trace is better than none.
         let latest = {
             let followed = lock(&self.followed);
-            followed.recent.worst_since(from_ns).or_else(|| followed.recent.worst_since(asked_ns))
+            let recent = &followed.recent;
+            let worst = recent.worst_since(from_ns).or_else(|| recent.worst_since(asked_ns));
+            worst.or_else(|| recent.newest_since(asked_ns).filter(|_| last_try))
         };
         let Some(latest) = latest else {
-            let seconds = guard.saved_ns / 1_000_000_000;
+            let seconds = saved_ns / 1_000_000_000;
             return Some(Problem::new(Severity::Notice, &MeterProblem::NothingToSave { seconds }));
         };
-        let _ = output.send(Announced { saved_ns: Some(guard.saved_ns), ..announced_of(latest) });
+        let _ = output
+            .send(Announced { saved: Some(Saved { ns: saved_ns, request: request.clone() }), ..announced_of(latest) });
         None
     }
 
@@ -336,8 +361,15 @@ impl SampleSource for WatchedThreads<'_> {
         }
         let mut followed = lock(&self.followed);
         let Followed { wakeups, series, .. } = &mut *followed;
+        let ended = |tid: i32| wakeups.thread(tid).is_none_or(|thread| thread.ended);
+        // Those of threads that ended long ago would be most of the archive of a program that restarts for weeks.
+        let changed: BTreeSet<u32> = compact::inserted(series.iter().filter_map(|series| {
+            let state = (series.totals().cycles, ended(series.tid));
+            (self.sent.insert(series.thread, state) != Some(state) || last).then_some(series.thread)
+        }));
         let watched: Vec<WatchedSeries> = series
             .iter()
+            .filter(|series| changed.contains(&series.thread))
             .map(|series| {
                 let thread = wakeups.thread(series.tid);
                 let facts = self.threads.get(&series.tid);
@@ -352,14 +384,14 @@ impl SampleSource for WatchedThreads<'_> {
                     slack_ns_max: thread.map_or(0, |thread| thread.slack_ns_max),
                     late_arms: series.late_arms,
                     page_faults: facts.and_then(Facts::faults_since),
-                    ended: thread.is_none_or(|thread| thread.ended),
+                    ended: ended(series.tid),
                 }
             })
             .collect();
         if !watched.is_empty() {
             send(Message::Watched(watched));
         }
-        for series in series {
+        for series in series.iter_mut().filter(|series| changed.contains(&series.thread)) {
             send(Message::Thread {
                 thread: series.thread,
                 cpu: series.cpu,

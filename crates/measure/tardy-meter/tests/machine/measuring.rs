@@ -51,6 +51,7 @@ fn the_loop_neither_allocates_nor_frees() {
         cycles_max: 1_000,
         limit_ns: 0,
         spike_threshold_ns: 0,
+        stretches: None,
         traced: true,
     };
     let mut cycles = Cycles::new(schedule, &record, 0, 1000);

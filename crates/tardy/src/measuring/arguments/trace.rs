@@ -2,8 +2,8 @@
 
 use super::declared::{key, options};
 use crate::options::choice::one_of;
-use crate::options::quantity::{latency_ns, time, whole};
-use archive::settings::{SnapshotMode, TraceSettings};
+use crate::options::quantity::{latency_ns, positive_time_ns, time, whole};
+use archive::settings::{RunSettings, SnapshotMode, TraceSettings, WorstOfEach};
 use runner::plan::options::Place::Trace;
 
 const BYTES_OF_MB: u64 = 1 << 20;
@@ -27,6 +27,9 @@ options! {
         /// Snapshots to keep; larger spikes replace smaller ones
         #[arg(long, value_name = "N", value_parser = whole::<u32>(0..), default_value_t = TraceSettings::default().snapshots_max)]
         snapshots: u32 => Rare, key(Trace);
+        /// Also keep the worst of each TIME [default: 1h, where the run is longer]
+        #[arg(long, value_name = "TIME", value_parser = positive_time_ns)]
+        worst_of_each: Option<u64> => Rare, key(Trace);
         /// Disk space for all snapshots, in MB
         #[arg(long, value_name = "MB", value_parser = whole::<u32>(1..), default_value = megabytes(&TraceSettings::default()))]
         budget_mb: u32 => Rare, key(Trace);
@@ -45,7 +48,12 @@ pub fn megabytes(settings: &TraceSettings) -> String {
 }
 
 impl TraceArguments {
-    pub fn apply(&self, settings: &mut TraceSettings) {
+    /// Comes after the options with the length of the run.
+    pub fn apply(&self, settings: &mut RunSettings) {
+        let duration_ns = settings.duration_ns;
+        let settings = &mut settings.trace;
+        settings.worst_of_each =
+            self.worst_of_each.map(WorstOfEach::of_stretch).or_else(|| WorstOfEach::of_run(duration_ns));
         settings.mode = self.mode;
         settings.threshold_ns = self.threshold;
         settings.buffer_kb_per_cpu = self.buffer_kb;

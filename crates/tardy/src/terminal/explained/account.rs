@@ -13,6 +13,7 @@ use archive::recorded::FlightRecording;
 use archive::spike::{Spike, SpikeReason};
 use report::account::culprit;
 use words::figures::{count, latency, microseconds};
+use words::saved;
 use words::vocabulary::{by, confidence_phrase, owner_before_name};
 
 const BAR_COLUMNS: i64 = 6;
@@ -32,7 +33,9 @@ pub fn lay_out(spike: &Spike, account: &Account, canvas: Option<Canvas>, page: &
             let cycle_limit_ns = settings.watch.as_ref().and_then(|watch| watch.cycle_limit_ns);
             settings.limit_ns.is_none() && cycle_limit_ns.is_none()
         }),
+        of_its_stretch: false,
     };
+    let kept = Kept { of_its_stretch: account.run().is_maximum_of_its_stretch_alone(spike), ..kept };
     let explanation = account.explanation_of(spike.number);
     lay_out_explained(spike, explanation, kept, account.sample_word(), canvas, page);
 }
@@ -43,6 +46,8 @@ pub struct Kept {
     is_imported: bool,
     /// The watch had no limit, and counted lines.
     without_limit: bool,
+    /// An earlier one of the run was larger.
+    of_its_stretch: bool,
 }
 
 /// The same of a spike without its archive.
@@ -54,9 +59,12 @@ pub fn lay_out_explained(
     canvas: Option<Canvas>,
     page: &mut Page,
 ) {
+    let requested = saved::by_whom(spike.request.as_ref());
     let reason = match spike.reason {
+        _ if spike.requested => requested.as_str(),
         SpikeReason::NewMaximum if kept.is_imported => "among the worst",
         SpikeReason::NewMaximum if explanation.is_some_and(|known| known.recording.is_some()) => "recorded afterwards",
+        SpikeReason::NewMaximum if kept.of_its_stretch => "among the worst of its hour",
         SpikeReason::NewMaximum => "a new maximum",
         SpikeReason::OverLimit if kept.without_limit => "ten times the mean",
         SpikeReason::OverLimit => "over the limit",

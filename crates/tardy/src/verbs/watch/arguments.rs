@@ -8,7 +8,7 @@ use crate::measuring::arguments::{
 use crate::measuring::command;
 use crate::measuring::whom::{WHOM, WhomArguments};
 use crate::options::quantity::latency_ns;
-use archive::settings::{RunSettings, TraceSettings};
+use archive::settings::{RunSettings, TraceSettings, WorstOfEach};
 use archive::watched::WatchSettings;
 use clap::builder::{NonEmptyStringValueParser, Resettable};
 use clap::{ArgGroup, Args, Command};
@@ -30,6 +30,7 @@ fn usual() -> RunSettings {
             margin_before_ns: MARGIN_BEFORE_NS,
             buffer_kb_per_cpu: 8192,
             snapshots_max: 60,
+            worst_of_each: WorstOfEach::of_run(None),
             budget_bytes: 128 << 20,
             ..TraceSettings::default()
         },
@@ -125,7 +126,7 @@ impl WatchArguments {
         self.extent.apply(&mut settings);
         self.samples.apply(&mut settings);
         self.load.apply(&mut settings);
-        self.trace.apply(&mut settings.trace);
+        self.trace.apply(&mut settings);
         settings.watch = Some(WatchSettings {
             cycle_limit_ns: self.cycle_limit,
             count: self.count.clone(),
@@ -162,6 +163,17 @@ mod tests {
         let settings = parsed(&["--pid", "1"]).unwrap().settings(&KnownTarget::local()).unwrap();
         let watch = settings.watch.clone();
         assert_eq!(settings, RunSettings { watch, ..usual() });
+    }
+
+    #[test]
+    fn a_long_watch_keeps_the_worst_of_each_hour() {
+        let kept = |words: &[&str]| {
+            let words = [&["--pid", "1"], words].concat();
+            parsed(&words).unwrap().settings(&KnownTarget::local()).unwrap().trace.worst_of_each
+        };
+        assert_eq!(kept(&["--duration", "7d"]), Some(WorstOfEach::HOUR));
+        assert_eq!(kept(&["--duration", "1h"]), None);
+        assert_eq!(kept(&["--duration", "1min", "--worst-of-each", "10s"]).unwrap().stretch_ns, 10_000_000_000);
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("--horizon", "a day's run"),
     ("--unit", "a service of systemd; watch_live.rs plays one"),
     ("--pid 2719", "a recording of this process"),
+    ("--since 8h", "a run of hours; verbs/watch_weeks_live.rs shows a part of one"),
     ("--evidence 2.1.1", "a run with this evidence; tests/agents asks for one"),
     ("--instance black-box", "a trace instance of the user"),
     ("-vm", "two virtual machines"),

@@ -1,5 +1,6 @@
-//! Requests of a guard to its meter during the measurement.
+//! Requests of a watch to its meter during the measurement.
 
+use archive::spike::{RequestSource, SaveRequest};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that wait for a running meter; one that is made between two runs reaches the next.
@@ -8,14 +9,23 @@ pub struct MeterRequests(Arc<Mutex<Waiting>>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    save: bool,
+    save: Option<SaveRequest>,
     shed: Option<usize>,
 }
 
 impl MeterRequests {
     /// Keeps the last seconds.
     pub fn save(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).save = true;
+        self.request(SaveRequest::new(RequestSource::Signal, ""));
+    }
+
+    /// Keeps the last seconds, for a reason that a user typed.
+    pub fn save_by_key(&self, reason: &str) {
+        self.request(SaveRequest::new(RequestSource::Key, reason));
+    }
+
+    fn request(&self, request: SaveRequest) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).save = Some(request);
     }
 
     /// Stops recording the first kinds of events, this number of them, and records the others.
@@ -27,7 +37,11 @@ impl MeterRequests {
     pub(super) fn take(&self) -> String {
         let Waiting { save, shed } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let shed = shed.map(|kinds| format!("shed {kinds}\n")).unwrap_or_default();
-        format!("{shed}{}", if save { "save\n" } else { "" })
+        let save = save.map(|SaveRequest { by, reason }| match by {
+            RequestSource::Key => format!("save key {reason}\n"),
+            RequestSource::Signal | RequestSource::Program => "save\n".into(),
+        });
+        shed + &save.unwrap_or_default()
     }
 }
 
@@ -45,5 +59,7 @@ mod tests {
         requests.shed(3);
         assert_eq!(requests.take(), "shed 3\nsave\n");
         assert_eq!(requests.take(), "");
+        requests.save_by_key("arm\n1");
+        assert_eq!(requests.take(), "save key arm 1\n");
     }
 }

@@ -24,6 +24,7 @@ fn schedule(periods: i64) -> Schedule {
         cycles_max: u64::MAX,
         limit_ns: i64::MAX,
         spike_threshold_ns: 0,
+        stretches: None,
         traced: false,
     }
 }
