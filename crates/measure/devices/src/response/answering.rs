@@ -265,6 +265,7 @@ mod tests {
             cycles_max: u64::MAX,
             limit_ns: i64::MAX,
             spike_threshold_ns: 0,
+            stretches: None,
             traced: false,
         };
         let context = PartnerContext { schedule, stop: ending.over.clone() };

@@ -201,6 +201,7 @@ mod tests {
             cycles_max: u64::MAX,
             limit_ns: i64::MAX,
             spike_threshold_ns: 0,
+            stretches: None,
             traced: false,
         };
         let (schedule, stop) = (schedule.starting_at(clock::monotonic_ns()), Arc::new(AtomicBool::new(false)));
