@@ -177,7 +177,7 @@ frames: Array<CodeName>,
  */
 count: number, 
 /**
- * From giving up the CPU until it got the CPU again.
+ * From giving up the CPU until it got the CPU again, of all of these: the sleep, and the wait for the CPU after it.
  */
 ns: number, };
 

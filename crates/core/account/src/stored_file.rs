@@ -1,7 +1,7 @@
 //! The contents of files that an archive names, which may come from elsewhere: a file may be a pipe, a device, or one that the kernel makes
 //! up while it is read.
 
-use archive::programs::read_program;
+use archive::programs::{PROGRAMS_BYTES_MAX, read_program};
 use rustix::fs::{OFlags, fstatfs};
 use std::fs::{self, File};
 use std::io::Read;
@@ -20,8 +20,8 @@ const KERNEL_FILE_SYSTEMS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x7472_6163, 0x6462_
 #[derive(Debug)]
 pub struct StoredFiles {
     bytes_left: u64,
-    /// The archive whose programs come first.
-    archive: Option<PathBuf>,
+    /// The archive whose programs come first, and how many bytes of them are still read.
+    archive: Option<(PathBuf, u64)>,
 }
 
 impl Default for StoredFiles {
@@ -38,7 +38,7 @@ impl StoredFiles {
 
     /// Also reads the programs that an archive has itself.
     pub fn and_of_archive(self, directory: &Path) -> Self {
-        Self { archive: Some(directory.to_owned()), ..self }
+        Self { archive: Some((directory.to_owned(), PROGRAMS_BYTES_MAX)), ..self }
     }
 
     /// The bytes of a regular file that is stored somewhere.
@@ -66,7 +66,10 @@ impl stacks::Files for StoredFiles {
     }
 
     fn of_build(&mut self, build_id: &str) -> Option<Vec<u8>> {
-        read_program(self.archive.as_ref()?, build_id)
+        let (directory, bytes_left) = self.archive.as_mut()?;
+        let bytes = read_program(directory, build_id, *bytes_left)?;
+        *bytes_left -= bytes.len() as u64;
+        Some(bytes)
     }
 }
 

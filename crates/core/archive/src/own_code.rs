@@ -36,6 +36,12 @@ impl CodeName {
     }
 }
 
+/// Whether a file is a library of C or C++, or the loader: the caller of its function says more.
+pub fn is_c_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["libc.", "libc-", "libc++", "libstdc++", "libpthread", "ld-"].iter().any(|start| name.starts_with(start))
+}
+
 /// Time in a piece of code, from samples of the stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -97,7 +103,7 @@ pub struct CodeWait {
     pub frames: Vec<CodeName>,
     /// Number of sleeps with this stack.
     pub count: u32,
-    /// From giving up the CPU until it got the CPU again.
+    /// From giving up the CPU until it got the CPU again, of all of these: the sleep, and the wait for the CPU after it.
     pub ns: i64,
 }
 

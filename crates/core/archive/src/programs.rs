@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub const PROGRAMS: &str = "programs";
 /// Larger files are neither fetched nor read.
 pub const PROGRAM_BYTES_MAX: u64 = 64 << 20;
+/// Most bytes of all files.
+pub const PROGRAMS_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of a build id.
 const ID_BYTES_MAX: usize = 64;
 
@@ -23,10 +25,10 @@ pub fn program_path(build_id: &str) -> PathBuf {
     Path::new(PROGRAMS).join(build_id)
 }
 
-/// The file that an archive has for a build id. Its own build id may be another one.
-pub fn read_program(directory: &Path, build_id: &str) -> Option<Vec<u8>> {
+/// The file of at most this size that an archive has for a build id. Its own build id may be another one.
+pub fn read_program(directory: &Path, build_id: &str, bytes_max: u64) -> Option<Vec<u8>> {
     let path = is_build_id(build_id).then(|| program_path(build_id))?;
-    read_inside(directory, path, PROGRAM_BYTES_MAX).ok()
+    read_inside(directory, path, bytes_max.min(PROGRAM_BYTES_MAX)).ok()
 }
 
 #[cfg(test)]
@@ -40,9 +42,10 @@ mod tests {
         fs::create_dir(archive.path().join(PROGRAMS)).unwrap();
         fs::write(archive.path().join("programs/00ab"), b"elf").unwrap();
         fs::write(archive.path().join("secret"), b"no").unwrap();
-        assert_eq!(read_program(archive.path(), "00ab").as_deref(), Some(&b"elf"[..]));
+        assert_eq!(read_program(archive.path(), "00ab", 3).as_deref(), Some(&b"elf"[..]));
+        assert_eq!(read_program(archive.path(), "00ab", 2), None, "it is too large");
         for id in ["", "00AB", "../secret", "00ac", &"0".repeat(129)] {
-            assert_eq!(read_program(archive.path(), id), None, "{id}");
+            assert_eq!(read_program(archive.path(), id, 9), None, "{id}");
         }
     }
 }

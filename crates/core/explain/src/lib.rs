@@ -179,7 +179,7 @@ fn explain_trace(input: &SpikeInput, trace: &Trace) -> Explanation {
 }
 
 /// Adds the function that took the additional time to the findings about what the thread did itself, and the place where it slept
-/// longest to those about a sleep.
+/// longest to the one about that sleep.
 fn blame_code(explanation: &mut Explanation) {
     let longest = explanation.own_code.as_ref().and_then(|code| code.waits.first());
     let of_a_sleep = |finding: &&mut Finding| {
@@ -188,12 +188,13 @@ fn blame_code(explanation: &mut Explanation) {
             Culprit::Waiting | Culprit::PriorityInversion | Culprit::Storage | Culprit::LateArm | Culprit::BoostedTask
         )
     };
-    if let Some(longest) = longest {
-        // A shorter one is not what the finding is about.
-        let findings = explanation.findings.iter_mut().filter(of_a_sleep);
-        for finding in findings.filter(|finding| longest.ns.saturating_mul(2) >= finding.ns) {
-            finding.evidence_facts.push(Evidence::LongestWait(longest.clone()));
-        }
+    // Of several findings the largest one is about the longest sleep, if it took about as long.
+    let largest = explanation.findings.iter_mut().filter(of_a_sleep).max_by_key(|finding| finding.ns);
+    if let Some((longest, finding)) = longest.zip(largest)
+        && longest.ns.saturating_mul(2) >= finding.ns
+        && finding.ns.saturating_mul(2) >= longest.ns
+    {
+        finding.evidence_facts.push(Evidence::LongestWait(longest.clone()));
     }
     let Some(slow) = explanation.own_code.as_ref().and_then(|code| code.slow.as_ref()) else { return };
     let of_the_thread = |finding: &&mut Finding| {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub type SectionBytes = Arc<[u8]>;
 type Bytes = EndianArcSlice<LittleEndian>;
 
-/// Most bytes of the sections of all files together, unpacked: a packed section of a few bytes may have any length.
+/// Most bytes of the names and sections of all files together, unpacked: a packed section of a few bytes may have any length.
 pub const SECTIONS_BYTES_MAX: u64 = 1 << 30;
 /// More than any name that a compiler writes.
 const NAME_BYTES_MAX: usize = 16 << 10;
@@ -92,7 +92,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl CodeFile {
-    /// A file and, if there is one, the file with its debug information. Sections that need more than `bytes_left` are left out. `None` if it is not a little-endian ELF file of 64 bits.
+    /// A file and, if there is one, the file with its debug information. Names and sections that need more than `bytes_left` are left out. `None` if it is not a little-endian ELF file of 64 bits.
     pub fn parse(bytes: &[u8], debug: Option<&[u8]>, bytes_left: &Cell<u64>) -> Option<Self> {
         let file: ElfFile64<'_> = ElfFile64::parse(bytes).ok()?;
         let debug: Option<ElfFile64<'_>> = debug.and_then(|bytes| ElfFile64::parse(bytes).ok());
@@ -101,9 +101,11 @@ impl CodeFile {
             let (offset, bytes) = segment.file_range();
             Segment { offset, bytes, address: segment.address() }
         });
-        let mut left = NAMES_BYTES_MAX;
+        let room = NAMES_BYTES_MAX.min(usize::try_from(bytes_left.get()).unwrap_or(usize::MAX));
+        let mut left = room;
         let mut functions = functions(&file, &mut left);
         functions.extend(debug.iter().flat_map(|debug| self::functions(debug, &mut left)));
+        bytes_left.set(bytes_left.get().saturating_sub((room - left) as u64));
         // Of several names of an address, the last one counts: the one with a size.
         functions
             .sort_by(|one, other| (one.address, one.bytes, &one.name).cmp(&(other.address, other.bytes, &other.name)));

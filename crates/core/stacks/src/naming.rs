@@ -8,13 +8,13 @@ use crate::unwinding::{FRAMES_MAX, Unwinding, Unwound};
 use archive::own_code::CodeName;
 use archive::stacks::{CodeMapping, NamedStacks, StackDescription, StackSample, decode};
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Samples of one file of stacks; the oldest of more are left out. A ring of the kernel has a few hundred.
 const SAMPLES_MAX: usize = 4096;
-/// Files of one process.
-const PROCESS_FILES_MAX: usize = 512;
+/// Mappings of one process with a file that may name functions.
+const MAPPINGS_MAX: usize = 512;
 
 /// Begin of the names that Python lists.
 const PYTHON: &str = "py::";
@@ -22,14 +22,17 @@ const PYTHON: &str = "py::";
 /// Names functions with the files of one machine, each of which is read once.
 pub struct Naming<F> {
     files: F,
-    /// For the sections of further files.
+    /// For names and sections of further files.
     bytes_left: Cell<u64>,
-    read: HashMap<(String, String), Option<Rc<CodeFile>>>,
+    /// By build id.
+    read: HashMap<String, Rc<CodeFile>>,
+    /// Paths that had no file with a build id.
+    absent: HashSet<(String, String)>,
 }
 
 impl<F: Files> Naming<F> {
     pub fn new(files: F) -> Self {
-        Self { files, bytes_left: Cell::new(SECTIONS_BYTES_MAX), read: HashMap::new() }
+        Self { files, bytes_left: Cell::new(SECTIONS_BYTES_MAX), read: HashMap::new(), absent: HashSet::new() }
     }
 
     /// Names the functions of a file of stacks; `None` if the bytes are not such a file. A function has no name if its file cannot be
@@ -53,13 +56,13 @@ impl<F: Files> Naming<F> {
 
     fn process<'a>(&mut self, description: &'a StackDescription, unwinding: &mut Unwinding) -> Process<'a> {
         let mut code = BTreeMap::new();
-        for mapping in &description.mappings {
+        let mappings =
+            description.mappings.iter().filter(|mapping| mapping.start < mapping.end && mapping.build_id.is_some());
+        for mapping in mappings.take(MAPPINGS_MAX) {
             let Some(file) = self.code_of(mapping) else { continue };
             let Some(bias) = file.bias(mapping.start, mapping.offset) else { continue };
-            if mapping.start < mapping.end && code.len() < PROCESS_FILES_MAX {
-                unwinding.add(mapping.start..mapping.end, bias, &file);
-                code.insert(mapping.start, (file, bias));
-            }
+            unwinding.add(mapping.start..mapping.end, bias, &file);
+            code.insert(mapping.start, (file, bias));
         }
         let mut mappings: Vec<&CodeMapping> = description.mappings.iter().collect();
         mappings.sort_by_key(|mapping| mapping.start);
@@ -68,9 +71,18 @@ impl<F: Files> Naming<F> {
 
     fn code_of(&mut self, mapping: &CodeMapping) -> Option<Rc<CodeFile>> {
         let build_id = mapping.build_id.as_ref().filter(|_| mapping.path.starts_with('/'))?;
-        let (files, path, bytes_left) = (&mut self.files, &mapping.path, &self.bytes_left);
-        let read = || read_file(path, build_id, files, bytes_left).map(Rc::new);
-        self.read.entry((path.clone(), build_id.clone())).or_insert_with(read).clone()
+        if let Some(known) = self.read.get(build_id) {
+            return Some(Rc::clone(known));
+        }
+        let place = (mapping.path.clone(), build_id.clone());
+        if self.absent.contains(&place) {
+            return None;
+        }
+        let Some(read) = read_file(&mapping.path, build_id, &mut self.files, &self.bytes_left) else {
+            self.absent.insert(place);
+            return None;
+        };
+        Some(Rc::clone(self.read.entry(build_id.clone()).or_insert(Rc::new(read))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The program's own functions in words.
 
 use crate::figures::{counted, latency};
-use archive::own_code::{CodeName, CodeTime, CodeWait, SampleCounts, SlowCode};
+use archive::own_code::{CodeName, CodeTime, CodeWait, SampleCounts, SlowCode, is_c_library};
 
 /// A piece of code, for a sentence and for a table.
 pub fn code(name: &CodeName) -> String {
@@ -34,17 +34,18 @@ pub fn sentence(slow: &SlowCode) -> String {
 /// Functions of the program in a sentence about a sleep.
 const CALLERS_SAID: usize = 3;
 
-/// `it slept 3.10 ms in pthread_mutex_lock < update_map < cycle`
+/// `it was off the CPU for 3.10 ms in pthread_mutex_lock < update_map < cycle`
 pub fn longest_wait(wait: &CodeWait) -> String {
-    format!("it slept {} in {}", latency(wait.ns), callers(wait))
+    let times = if wait.count > 1 { format!(", {} times", wait.count) } else { String::new() };
+    format!("it was off the CPU for {} in {}{times}", latency(wait.ns), callers(wait))
 }
 
-/// The functions of the program that led to a sleep, innermost first. Of the library in which it slept the one that the program called:
+/// The functions of the program that led to a sleep, innermost first. Of the C library the one that the program called:
 /// `pthread_mutex_lock < update_map < cycle`.
 pub fn callers(wait: &CodeWait) -> String {
     let own: Vec<&CodeName> = wait.frames.iter().filter(|frame| !frame.is_kernel()).collect();
     let inside = own.iter().take_while(|frame| file(frame).is_some() && file(frame) == file(own[0])).count();
-    let is_library = inside > 0 && inside < own.len();
+    let is_library = own.first().and_then(|frame| file(frame)).is_some_and(is_c_library) && inside < own.len();
     let entry = is_library.then(|| entry(&code(own[inside - 1])));
     let program = own[if is_library { inside } else { 0 }..].iter().map(|frame| code(frame));
     let names: Vec<String> = entry.into_iter().chain(program).take(CALLERS_SAID).collect();
@@ -126,7 +127,7 @@ mod tests {
             function("robot", "main"),
         ];
         let wait = CodeWait { frames, count: 1, ns: 3_100_000 };
-        assert_eq!(longest_wait(&wait), "it slept 3.10 ms in pthread_mutex_lock < update_map < cycle");
+        assert_eq!(longest_wait(&wait), "it was off the CPU for 3.10 ms in pthread_mutex_lock < update_map < cycle");
         assert_eq!(
             wait_stack(&wait),
             "stack of the sleep: schedule [kernel] < futex_wait [kernel] < __GI___lll_lock_wait < ___pthread_mutex_lock < \
@@ -134,10 +135,13 @@ mod tests {
         );
         let read = vec![function("libc.so.6", "__GI___libc_read"), function("robot", "read_sensor")];
         assert_eq!(callers(&CodeWait { frames: read, ..wait.clone() }), "read < read_sensor");
+        let own =
+            vec![function("librobot.so", "_acquire"), function("librobot.so", "_step"), function("robot", "main")];
+        assert_eq!(callers(&CodeWait { frames: own, ..wait.clone() }), "_acquire < _step < main");
         let linked = vec![function("robot", "futex_wait"), function("robot", "update_map")];
         assert_eq!(callers(&CodeWait { frames: linked, ..wait.clone() }), "futex_wait < update_map");
-        let hidden = CodeWait { frames: vec![CodeName::Kernel], ..wait };
-        assert_eq!(longest_wait(&hidden), "it slept 3.10 ms in the kernel");
+        let hidden = CodeWait { frames: vec![CodeName::Kernel], count: 2, ..wait };
+        assert_eq!(longest_wait(&hidden), "it was off the CPU for 3.10 ms in the kernel, 2 times");
     }
 
     #[test]

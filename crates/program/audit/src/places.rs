@@ -1,6 +1,7 @@
 //! The meaning of an address and of an open file of a process.
 
 use archive::audit::{AuditDescription, AuditedProcess, Mapping};
+pub use archive::own_code::is_c_library;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -33,12 +34,6 @@ impl Memory {
             Self::Unknown => "memory that was mapped only for a short time".into(),
         }
     }
-}
-
-/// Whether a file is a library of C or C++, or the loader: the caller of its function says more.
-pub fn is_c_library(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    ["libc.", "libc-", "libc++", "libstdc++", "libpthread", "ld-"].iter().any(|start| name.starts_with(start))
 }
 
 /// Finds places of one process, each in a time that hardly grows with their number.

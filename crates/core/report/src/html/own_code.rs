@@ -16,7 +16,7 @@ pub fn own_code(own: &OwnCode) -> Markup {
             h4 { "The program's own functions" }
             @if !own.waits.is_empty() {
                 table {
-                    thead { tr { th scope="col" { "Slept in" } th.number scope="col" { "Late cycle" } th.number scope="col" { "Times" } } }
+                    thead { tr { th scope="col" { "Off the CPU in" } th.number scope="col" { "Late cycle" } th.number scope="col" { "Times" } } }
                     tbody {
                         @for wait in &own.waits {
                             tr {

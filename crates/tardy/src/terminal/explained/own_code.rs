@@ -24,7 +24,7 @@ pub fn lay_out(own: &OwnCode, page: &mut Page) {
 
 fn lay_out_waits(waits: &[CodeWait], page: &mut Page) {
     let mut table = Table::new(&[Align::Right, Align::Right, Align::Left]);
-    table.row(["asleep µs", "times", "in"]);
+    table.row(["off the CPU µs", "times", "in"]);
     for wait in waits.iter().take(WAITS_SHOWN) {
         let room = page.columns().saturating_sub(FIGURES_COLUMNS).max(NAME_COLUMNS_MIN);
         table.row([microseconds_rough(Some(wait.ns)), wait.count.to_string(), shortened(callers(wait), room)]);

@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 
 /// Time limit for fetching a file.
 /// A board that sends more is not read further.
-const FETCH_BYTES_MAX: usize = 256 << 20;
-const FETCH_LIMIT: Duration = Duration::from_secs(600);
+const FETCH_BYTES_MAX: usize = 64 << 20;
+const FETCH_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the meter to report that it starts.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// Interval between attempts to lock a board that another host holds.

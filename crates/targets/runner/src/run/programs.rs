@@ -1,6 +1,6 @@
 //! The executables of a board whose stacks were sampled: the host, which names their functions, has others or none.
 
-use archive::programs::{PROGRAM_BYTES_MAX, is_build_id, program_path};
+use archive::programs::{PROGRAM_BYTES_MAX, PROGRAMS_BYTES_MAX, is_build_id, program_path};
 use archive::reader::Run;
 use archive::stacks::{CodeMapping, decode};
 use machines::Target;
@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Further files are left out.
 const FILES_MAX: usize = 64;
-/// Most bytes of all files.
-const BYTES_MAX: u64 = 256 << 20;
-/// No file is begun that would probably end later.
+/// No file is begun later, or if it would probably end later.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Files that were fetched, and those that the stacks need besides.
@@ -33,28 +31,29 @@ pub fn fetch(target: &mut dyn Target, directory: &Path) -> Fetched {
     let (begun, mut bytes) = (Instant::now(), 0_u64);
     for mapping in wanted {
         let Some(id) = mapping.build_id.filter(|id| is_build_id(id)) else { continue };
-        let after = bytes.saturating_add(mapping.file_bytes);
-        let takes = begun.elapsed().as_secs_f64() * after as f64 / bytes.max(1) as f64;
-        let is_soon = bytes == 0 || takes < PATIENCE.as_secs_f64();
-        let fits = mapping.file_bytes <= PROGRAM_BYTES_MAX && after <= BYTES_MAX && fetched.files < FILES_MAX;
-        if is_soon && fits && fetch_one(target, Path::new(&mapping.path), &directory.join(program_path(&id))) {
-            fetched.files += 1;
-            bytes = after;
-        } else {
-            fetched.missing.push(mapping.path);
+        // What the target says of the size may be wrong; what has arrived is not.
+        let expected = begun.elapsed().as_secs_f64() * (bytes + mapping.file_bytes) as f64 / bytes.max(1) as f64;
+        let is_soon = begun.elapsed() < PATIENCE && (bytes == 0 || expected < PATIENCE.as_secs_f64());
+        let fits = mapping.file_bytes <= PROGRAM_BYTES_MAX.min(PROGRAMS_BYTES_MAX.saturating_sub(bytes));
+        let is_wanted = is_soon && fits && fetched.files < FILES_MAX;
+        let to = directory.join(program_path(&id));
+        match is_wanted.then(|| fetch_one(target, Path::new(&mapping.path), &to)).flatten() {
+            Some(length) => (fetched.files, bytes) = (fetched.files + 1, bytes.saturating_add(length)),
+            None => fetched.missing.push(mapping.path),
         }
     }
     fetched
 }
 
-fn fetch_one(target: &mut dyn Target, from: &Path, to: &Path) -> bool {
-    let is_there = to.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok());
-    let is_fetched = is_there && target.fetch_file(from, to).is_ok();
-    let fits = fs::metadata(to).is_ok_and(|about| about.len() <= PROGRAM_BYTES_MAX);
-    if !is_fetched || !fits {
+/// The length of a file that was fetched.
+fn fetch_one(target: &mut dyn Target, from: &Path, to: &Path) -> Option<u64> {
+    fs::create_dir_all(to.parent()?).ok()?;
+    let is_fetched = target.fetch_file(from, to).is_ok();
+    let length = fs::metadata(to).ok().map(|about| about.len()).filter(|length| *length <= PROGRAM_BYTES_MAX);
+    length.filter(|_| is_fetched).or_else(|| {
         let _ = fs::remove_file(to);
-    }
-    is_fetched && fits
+        None
+    })
 }
 
 /// A mapping of each file with code that may be in the stacks, by build id.

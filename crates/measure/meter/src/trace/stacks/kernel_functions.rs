@@ -20,7 +20,9 @@ const NAME_BYTES_MAX: usize = 128;
 pub fn of(copies: &[&[u8]], symbols: &SymbolText) -> Vec<KernelFunction> {
     let addresses: BTreeSet<u64> =
         compact::inserted(copies.iter().flat_map(|records| samples(records)).flat_map(kernel_addresses));
-    let addresses: Vec<u64> = addresses.into_iter().take(ENTRIES_MAX).collect();
+    // A return address may be behind the last instruction of its function.
+    let addresses: Vec<u64> =
+        addresses.into_iter().take(ENTRIES_MAX).flat_map(|address| [address.wrapping_sub(1), address]).collect();
     let mut functions: Vec<KernelFunction> = symbols.excerpt(&addresses).lines().filter_map(function).collect();
     functions.sort_by_key(|function| function.start);
     functions.dedup_by_key(|function| function.start);
@@ -90,6 +92,8 @@ mod tests {
         let copies: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
         let expected = [(0xffff_ffff_8100_1000, "a".to_owned()), (0xffff_ffff_8100_2000, "b".to_owned())];
         assert_eq!(names(&copies, symbols), expected);
+        let behind_a = sample(0xffff_ffff_8100_2000);
+        assert_eq!(names(&[&behind_a], symbols), expected);
         assert!(names(&copies, "0000000000000000 T a\n").is_empty());
     }
 
