@@ -4,7 +4,7 @@
   bench/own_code.py right   C, C++ and Rust programs with slow functions at depth 1, 5 and 20, with and without frame pointers, one of them
                             stripped with a separate debug file, and Python with -X perf (--python, 3.12 or later): right answers of N
                             late cycles each; --target NAME runs C, C++ and Rust programs there, static and ten times as slow
-  bench/own_code.py cost    a cycle of 1 kHz with and without --stacks, in paired rounds: CPU time of the thread (with the interrupts on
+  bench/own_code.py cost    a SCHED_FIFO cycle of 1 kHz with and without --stacks, in paired rounds: CPU time of the thread (with the interrupts on
                             top of it) and of the meter, and the p99 of its wake-up latency
 
 Asserts nothing. A cycle that another program made late, too, counts as any other.
@@ -29,6 +29,7 @@ FRAME_POINTERS = {
 
 LOOP = r"""
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static int64_t ns(clockid_t clock) { struct timespec t; clock_gettime(clock, &t)
 static int order(const void *a, const void *b) { int64_t d = *(int64_t *)a - *(int64_t *)b; return (d > 0) - (d < 0); }
 int main(int n, char **words) {
     long cycles = atol(words[1]), work = atol(words[2]);
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 80});
     int64_t *late = calloc(cycles, sizeof *late), next = ns(CLOCK_MONOTONIC) + 1000000000, before = 0;
     for (long i = 0; i < cycles; i++, next += 1000000) {
         struct timespec until = {next / 1000000000, next % 1000000000};
