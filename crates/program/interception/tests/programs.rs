@@ -184,6 +184,25 @@ fn functions_of_real_time_threads_are_recorded_and_of_others_their_locks_at_time
     assert!(sizes.iter().all(|size| *size == 77), "{sizes:?}");
 }
 
+/// Recorded allocations of 77 bytes, in all rings.
+fn allocations_of_77(memory: &NamedTempFile) -> usize {
+    let of_rings = (0..4).flat_map(|ring| functions(memory, ring));
+    of_rings.filter(|(function, record)| *function == Function::Malloc && record.arguments[0] == 77).count()
+}
+
+#[test]
+fn calls_after_an_allocation_that_threw_are_recorded() {
+    if !met(&[Program("c++")]) {
+        return;
+    }
+    let (_folder, program) = built("c++", "thrown.cpp", &[]);
+    let memory = memory_for(Recorded::All);
+    let output = intercepted(&memory, &program, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let locks = functions(&memory, 0).into_iter().filter(|(function, _)| *function == Function::MutexLock).count();
+    assert_eq!((allocations_of_77(&memory), locks), (100, 100));
+}
+
 #[test]
 fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
     if !met(&[Program("cc"), Program("c++")]) {

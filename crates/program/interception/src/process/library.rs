@@ -151,14 +151,7 @@ unsafe extern "C-unwind" fn arrive(a: u64, b: u64, c: u64, d: u64, frame: *const
         record(block, function, arguments, frame, entered..entered, 0);
         return call();
     }
-    let is_of_heap = is_of_heap(function);
-    if is_of_heap {
-        block.heap_frame.store(frame as u64, Relaxed);
-    }
-    let result = call();
-    if is_of_heap {
-        block.heap_frame.store(0, Relaxed);
-    }
+    let result = if is_of_heap(function) { within_heap(block, frame, call) } else { call() };
     record(block, function, arguments, frame, entered..system::ticks(), result);
     result
 }
@@ -169,8 +162,23 @@ fn is_of_heap(function: Function) -> bool {
 
 /// Whether a call is to be recorded.
 fn is_wanted(recorded: u32, function: Function, arguments: Arguments, frame: *const Frame, block: &Block) -> bool {
-    // An exception may have left the outer function, whose frame is then below this one.
+    // A jump may have left the outer function, whose frame is then below this one.
     let outer = block.heap_frame.load(Relaxed);
+/// Makes a call of a function of the heap, which an exception may leave. Other calls have nothing to clean up: a thread may be
+/// cancelled in one.
+#[inline(never)]
+fn within_heap(block: &Block, frame: *const Frame, call: impl FnOnce() -> u64) -> u64 {
+    struct Leaving<'a>(&'a Block);
+    impl Drop for Leaving<'_> {
+        fn drop(&mut self) {
+            self.0.heap_frame.store(0, Relaxed);
+        }
+    }
+    block.heap_frame.store(frame as u64, Relaxed);
+    let _leaving = Leaving(block);
+    call()
+}
+
     if block.quiet.load(Relaxed) != 0 || (frame as u64) < outer || calls::is_forbidden(block) {
         return false;
     }
