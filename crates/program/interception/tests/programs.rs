@@ -204,6 +204,20 @@ fn calls_after_an_allocation_that_threw_are_recorded() {
 }
 
 #[test]
+fn a_policy_that_comes_from_another_process_or_behind_a_filter_is_noticed() {
+    if !met(&[Program("cc"), Root]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "policies.c", &[]);
+    for kind in ["process", "filter"] {
+        let memory = memory_for(Recorded::RealTime);
+        let output = intercepted(&memory, &program, &[kind]);
+        assert!(output.status.success(), "{kind}: {output:?}");
+        assert_eq!(allocations_of_77(&memory), 100, "{kind}");
+    }
+}
+
+#[test]
 fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
     if !met(&[Program("cc"), Program("c++")]) {
         return;

@@ -103,12 +103,12 @@ pub struct Block {
 pub struct PolicyBlock {
     /// Number of the change after which it asked, 0 before it asked.
     pub known_since: AtomicU32,
-    /// Calls of functions until it asks again.
-    pub calls_left: AtomicU32,
     pub is_real_time: AtomicU32,
 }
 
 /// Locks that an ordinary thread took last, and when it recorded each.
+    /// Ticks when it asked.
+    pub asked_at: AtomicU64,
 #[repr(C)]
 #[derive(Debug)]
 pub struct LocksBlock {
