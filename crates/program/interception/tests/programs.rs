@@ -218,6 +218,25 @@ fn a_policy_that_comes_from_another_process_or_behind_a_filter_is_noticed() {
 }
 
 #[test]
+fn an_ordinary_thread_records_each_of_its_locks_and_few_of_very_many() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "many_locks.c", &[]);
+    let memory = memory_for(Recorded::RealTime);
+    let output = intercepted(&memory, &program, &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).unwrap();
+    let taken: Vec<Record> = functions(&memory, 0).into_iter().map(|(_, record)| record).collect();
+    for lock in (0..8).map(|at| first + at * 64) {
+        assert!(taken.iter().any(|record| record.arguments[0] == lock), "{lock:#x}");
+    }
+    // At most 32 at once, and one more in each 2^20 ticks.
+    let ticks = taken.last().unwrap().entered - taken[0].entered;
+    assert!(taken.len() as u64 <= 33 + (ticks >> 20), "{} in {ticks}", taken.len());
+}
+
+#[test]
 fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
     if !met(&[Program("cc"), Program("c++")]) {
         return;

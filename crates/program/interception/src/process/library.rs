@@ -26,6 +26,10 @@ static RECORDED: AtomicU32 = AtomicU32::new(0);
 
 /// Ticks of the counter, some milliseconds, after which an ordinary thread records a lock again.
 const LOCK_TICKS: u64 = 1 << 24;
+/// Ticks for each lock that an ordinary thread records, and how many locks it may record at once: it may take more locks than
+/// it remembers.
+const TICKS_PER_LOCK: u64 = 1 << 20;
+const LOCKS_AT_ONCE: u64 = 32;
 
 /// Begins to record, if the host asked for it.
 pub fn start(memory: Memory) {
@@ -190,15 +194,21 @@ fn within_heap(block: &Block, frame: *const Frame, call: impl FnOnce() -> u64) -
 
 /// Whether an ordinary thread has not recorded this lock for some time. Its locks matter to the real-time threads that take them as well.
 fn is_new_lock(block: &Block, lock: u64) -> bool {
-    let slot = ((lock >> 4) ^ (lock >> 9)) as usize % LOCKS;
+    // Locks in an array differ in few bits, which the product spreads.
+    let slot = (lock.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCKS.ilog2())) as usize;
     let (address, ticks) = (&block.locks.addresses[slot], &block.locks.ticks[slot]);
     let now = system::ticks();
-    let is_new = address.load(Relaxed) != lock || now.wrapping_sub(ticks.load(Relaxed)) > LOCK_TICKS;
-    if is_new {
-        address.store(lock, Relaxed);
-        ticks.store(now, Relaxed);
+    if address.load(Relaxed) == lock && now.wrapping_sub(ticks.load(Relaxed)) <= LOCK_TICKS {
+        return false;
     }
-    is_new
+    let paid_until = block.locks.paid_until.load(Relaxed).max(now);
+    if paid_until - now > (LOCKS_AT_ONCE - 1) * TICKS_PER_LOCK {
+        return false;
+    }
+    block.locks.paid_until.store(paid_until + TICKS_PER_LOCK, Relaxed);
+    address.store(lock, Relaxed);
+    ticks.store(now, Relaxed);
+    true
 }
 
 /// The arguments that are recorded. The kind of a mutex is in place of the second one, as it is before the call.

@@ -25,9 +25,9 @@ global_asm!(
     .hidden tardy_interception_state
     .globl tardy_interception_state
     .type tardy_interception_state, @object
-    .size tardy_interception_state, 256
+    .size tardy_interception_state, {bytes}
 tardy_interception_state:
-    .zero 256
+    .zero {bytes}
     .popsection
 
     .pushsection .text.tardy_interception,"ax",@progbits
@@ -39,7 +39,8 @@ tardy_interception_thread:
     add rax, [rip + tardy_interception_state@GOTTPOFF]
     ret
     .popsection
-    "#
+    "#,
+    bytes = const BLOCK_BYTES,
 );
 
 /// Calls that the entry does not handle itself, by number.
@@ -63,6 +64,8 @@ pub mod at {
     pub const STACK_HIGH: usize = 32;
     pub const TID: usize = 40;
 }
+
+const BLOCK_BYTES: usize = 512;
 
 /// A thread's own state.
 #[repr(C)]
@@ -114,9 +117,12 @@ pub struct PolicyBlock {
 pub struct LocksBlock {
     pub addresses: [AtomicU64; LOCKS],
     pub ticks: [AtomicU64; LOCKS],
+    /// Ticks until which it has recorded as many locks as it may.
+    pub paid_until: AtomicU64,
 }
 
-pub const LOCKS: usize = 4;
+/// A power of two.
+pub const LOCKS: usize = 16;
 
 /// The child that the current call starts, if any.
 pub mod child {
@@ -135,12 +141,12 @@ const FIRST_STACK_BYTES: u64 = 8 << 20;
 
 /// The block of the calling thread.
 pub fn current() -> &'static Block {
-    // SAFETY: the address is that of 256 zeroed bytes in the thread's local storage, aligned to 64; the reference is not
+    // SAFETY: the address is that of [`BLOCK_BYTES`] zeroed bytes in the thread's local storage, aligned to 64; the reference is not
     // passed to another thread, and every field may hold any value.
     unsafe { &*tardy_interception_thread().cast() }
 }
 
-const _: () = assert!(size_of::<Block>() <= 256);
+const _: () = assert!(size_of::<Block>() <= BLOCK_BYTES);
 const _: () = assert!(std::mem::offset_of!(Block, stack_low) == at::STACK_LOW);
 const _: () = assert!(std::mem::offset_of!(Block, stack_high) == at::STACK_HIGH);
 const _: () = assert!(std::mem::offset_of!(Block, tid) == at::TID);
