@@ -237,6 +237,18 @@ fn an_ordinary_thread_records_each_of_its_locks_and_few_of_very_many() {
 }
 
 #[test]
+fn a_stack_is_read_up_to_its_own_end_where_the_mapping_above_goes_away() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "joined_stack.c", &["-O1"]);
+    for memory in [memory(), memory_for(Recorded::All)] {
+        let output = intercepted(&memory, &program, &[]);
+        assert!(output.status.success() && output.stdout == b"done\n", "{output:?}");
+    }
+}
+
+#[test]
 fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
     if !met(&[Program("cc"), Program("c++")]) {
         return;

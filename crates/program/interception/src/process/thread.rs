@@ -5,7 +5,7 @@
 
 use super::memory::Memory;
 use super::system;
-use crate::memory_map::{Mapping, Reader};
+use crate::memory_map::Reader;
 use call_ring::header::at as header;
 use call_ring::{RING_BYTES, RINGS, control, control_offset, record_offset};
 use std::arch::global_asm;
@@ -107,11 +107,11 @@ pub struct PolicyBlock {
     /// Number of the change after which it asked, 0 before it asked.
     pub known_since: AtomicU32,
     pub is_real_time: AtomicU32,
+    /// Ticks when it asked.
+    pub asked_at: AtomicU64,
 }
 
 /// Locks that an ordinary thread took last, and when it recorded each.
-    /// Ticks when it asked.
-    pub asked_at: AtomicU64,
 #[repr(C)]
 #[derive(Debug)]
 pub struct LocksBlock {
@@ -136,8 +136,6 @@ pub mod child {
 }
 
 const RETRY_CALLS: u32 = 1000;
-/// The stack of the first thread grows up to its limit, of which this much is always below its end.
-const FIRST_STACK_BYTES: u64 = 8 << 20;
 
 /// The block of the calling thread.
 pub fn current() -> &'static Block {
@@ -197,7 +195,8 @@ impl Block {
             let tail = memory.word(place + control::TAIL);
             self.head.store(tail.load(Acquire), Relaxed);
             self.tail.store(memory.address(place + control::TAIL) as u64, Relaxed);
-            let (low, high) = stack_around(stack);
+            // Its own storage lies above the stack that a thread started with.
+            let (low, high) = stack_around(stack, std::ptr::from_ref(self) as u64);
             self.stack_low.store(low, Relaxed);
             self.stack_high.store(high, Relaxed);
             self.tid.store(thread, Relaxed);
@@ -241,9 +240,9 @@ fn prepare(base: u64) -> bool {
     writable
 }
 
-/// The mapping around a stack pointer, its end so low that a frame fits below it; nothing if it cannot be read.
-fn stack_around(stack: u64) -> (u64, u64) {
-    let mut found = Mapping::default();
+/// The bounds of the stack that a stack pointer is in, if it is the one that the thread started with; otherwise nothing.
+fn stack_around(stack: u64, storage: u64) -> (u64, u64) {
+    let mut found = 0..0;
     let mut reader = Reader::default();
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
     let path = c"/proc/self/maps".as_ptr() as u64;
@@ -259,14 +258,9 @@ fn stack_around(stack: u64) -> (u64, u64) {
         let length = unsafe { system::call(libc::SYS_read as u64, [file as u64, target, text.len() as u64, 0, 0, 0]) };
         let Some(read) = usize::try_from(length).ok().filter(|length| *length > 0) else { break };
         let mappings = text.iter().take(read).filter_map(|byte| reader.push(*byte));
-        for mapping in mappings {
-            if (mapping.start..mapping.end).contains(&stack) {
-                found = mapping;
-            }
-        }
+        mappings.filter_map(|mapping| mapping.stack(stack, storage)).for_each(|stack| found = stack);
     }
     // SAFETY: the number was opened above.
     unsafe { system::call(libc::SYS_close as u64, [file as u64, 0, 0, 0, 0, 0]) };
-    let low = if found.is_first_stack { found.end.saturating_sub(FIRST_STACK_BYTES) } else { found.start };
-    (low, found.end.saturating_sub(16))
+    (found.start, found.end)
 }
