@@ -164,10 +164,6 @@ fn is_of_heap(function: Function) -> bool {
     matches!(function.effect(), Effect::Allocation | Effect::Release)
 }
 
-/// Whether a call is to be recorded.
-fn is_wanted(recorded: u32, function: Function, arguments: Arguments, frame: *const Frame, block: &Block) -> bool {
-    // A jump may have left the outer function, whose frame is then below this one.
-    let outer = block.heap_frame.load(Relaxed);
 /// Makes a call of a function of the heap, which an exception may leave. Other calls have nothing to clean up: a thread may be
 /// cancelled in one.
 #[inline(never)]
@@ -183,6 +179,10 @@ fn within_heap(block: &Block, frame: *const Frame, call: impl FnOnce() -> u64) -
     call()
 }
 
+/// Whether a call is to be recorded.
+fn is_wanted(recorded: u32, function: Function, arguments: Arguments, frame: *const Frame, block: &Block) -> bool {
+    // A jump may have left the outer function, whose frame is then below this one.
+    let outer = block.heap_frame.load(Relaxed);
     if block.quiet.load(Relaxed) != 0 || (frame as u64) < outer || calls::is_forbidden(block) {
         return false;
     }
@@ -308,8 +308,19 @@ fn without_next(function: Function, [first, second, third, _]: Arguments) -> u64
             }
             0
         }
-        Function::SemaphoreWait | Function::SemaphorePost => u64::MAX,
-        _ if is_of_heap(function) => 0,
-        _ => libc::ENOSYS as u64,
+        Function::PosixMemalign => libc::ENOMEM as u64,
+        Function::SemaphoreWait | Function::SemaphorePost => failed(libc::ENOSYS, u64::MAX),
+        _ => match function.effect() {
+            Effect::Allocation => failed(libc::ENOMEM, 0),
+            Effect::Release => 0,
+            _ => libc::ENOSYS as u64,
+        },
     }
+}
+
+/// Leaves the error where the program looks for it, and returns the result.
+fn failed(error: libc::c_int, result: u64) -> u64 {
+    // SAFETY: the word belongs to this thread.
+    unsafe { *libc::__errno_location() = error };
+    result
 }
