@@ -65,11 +65,10 @@ impl Frames {
             if rows.len() > ROWS_MAX || rows.last().is_some_and(|last: &Row| last.start > function.start) {
                 continue;
             }
-            let known = rows.len();
-            if of_function(&function, description, read, &mut commons, &mut rows).is_none() {
-                rows.truncate(known);
-            }
-            rows.push(Row { start: function.end, offset: 0, saved: None, base: Base::Unknown });
+            let unknown = |start| Row { start, offset: 0, saved: None, base: Base::Unknown };
+            let own = of_function(&function, description, read, &mut commons);
+            rows.extend(own.unwrap_or_else(|| vec![unknown(function.start)]));
+            rows.push(unknown(function.end));
         }
         Self::of(rows)
     }
@@ -142,14 +141,13 @@ struct State {
     saved: Option<i16>,
 }
 
-/// Adds the rows of a function; `None` if its description cannot be read.
+/// The rows of a function; `None` if its description cannot be read.
 fn of_function(
     function: &Range<u64>,
     description: u64,
     read: &dyn Fn(u64) -> Option<u32>,
     commons: &mut BTreeMap<u64, Option<Common>>,
-    rows: &mut Vec<Row>,
-) -> Option<()> {
+) -> Option<Vec<Row>> {
     let offset_field = description.checked_add(4)?;
     let place = offset_field.checked_sub(u64::from(read(offset_field)?))?;
     let common = (*commons.entry(place).or_insert_with(|| common(place, read)))?;
@@ -160,6 +158,7 @@ fn of_function(
         let length = bytes.unsigned()?;
         bytes.at = bytes.at.checked_add(length)?;
     }
+    let mut rows: Vec<Row> = Vec::new();
     let mut add = |start: u64, state: State| {
         let offset = i32::try_from(state.offset);
         let base = if offset.is_ok() { state.base } else { Base::Unknown };
@@ -173,8 +172,8 @@ fn of_function(
         if start < function.end {
             add(start, state);
         }
-    })
-    .map(|_| ())
+    })?;
+    Some(rows)
 }
 
 fn common(place: u64, read: &dyn Fn(u64) -> Option<u32>) -> Option<Common> {
@@ -439,23 +438,32 @@ mod tests {
 
     /// A table of one function of 64 bytes with these instructions.
     fn table(instructions: &[u8]) -> Vec<u8> {
+        table_of(&[instructions])
+    }
+
+    /// The same for functions one after the other.
+    fn table_of(functions: &[&[u8]]) -> Vec<u8> {
+        let count = functions.len() as u32;
         let mut bytes = vec![1, 0x1b, 0x03, 0x3b];
         let word = |bytes: &mut Vec<u8>, word: u32| bytes.extend(word.to_le_bytes());
-        let description = 44;
-        [0, 1, CODE, description].into_iter().for_each(|value| word(&mut bytes, value));
+        [0, count].into_iter().for_each(|value| word(&mut bytes, value));
+        let common = 12 + count * 8;
+        let (mut descriptions, mut description) = (Vec::new(), common + 24);
+        for (code, instructions) in (CODE..).step_by(64).zip(functions) {
+            [code, description].into_iter().for_each(|value| word(&mut bytes, value));
+            let mut own = instructions.to_vec();
+            own.resize((13 + own.len()).next_multiple_of(4) - 13, 0);
+            let words = [13 + own.len() as u32, description + 4 - common, code.wrapping_sub(description + 8), 64];
+            descriptions.extend(words.into_iter().flat_map(u32::to_le_bytes));
+            descriptions.push(0);
+            descriptions.extend(&own);
+            description += 17 + own.len() as u32;
+        }
         // In common: rsp + 8, and the return address below.
         word(&mut bytes, 20);
         word(&mut bytes, 0);
         bytes.extend([1, b'z', b'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0]);
-        assert_eq!(bytes.len(), description as usize);
-        let mut own = instructions.to_vec();
-        own.resize((13 + own.len()).next_multiple_of(4) - 13, 0);
-        word(&mut bytes, 13 + own.len() as u32);
-        word(&mut bytes, description + 4 - 20);
-        word(&mut bytes, CODE.wrapping_sub(description + 8));
-        word(&mut bytes, 64);
-        bytes.push(0);
-        bytes.extend(own);
+        bytes.extend(descriptions);
         bytes.extend([0; 8]);
         bytes
     }
@@ -477,6 +485,17 @@ mod tests {
         assert_eq!(rule(&frames, 63), (Base::Frame, 16, Some(-16)));
         assert_eq!(rule(&frames, 64).0, Base::Unknown);
         assert_eq!(frames.find(TABLE), None);
+    }
+
+    #[test]
+    fn a_function_with_a_broken_description_has_no_rule_and_its_neighbours_have_theirs() {
+        // The second one pops a state that nothing pushed.
+        let frames = Frames::read(TABLE, &reader(table_of(&[&[0x41, 0x0e, 16], &[0x44, 0x0b], &[0x41, 0x0e, 24]])));
+        assert_eq!([rule(&frames, 0), rule(&frames, 63)].map(|rule| rule.1), [8, 16]);
+        for offset in [64, 67, 68, 127] {
+            assert_eq!(rule(&frames, offset).0, Base::Unknown, "{offset}");
+        }
+        assert_eq!([rule(&frames, 128), rule(&frames, 191)].map(|rule| rule.1), [8, 24]);
     }
 
     #[test]

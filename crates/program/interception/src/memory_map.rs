@@ -1,6 +1,12 @@
 //! Reads /proc/self/maps byte by byte, without memory of its own: a thread does so before its first recorded call.
 
+use std::ops::Range;
+
 const STACK: &[u8; 7] = b"[stack]";
+/// The stack of the first thread grows up to its limit, of which this much is always below its end.
+const FIRST_STACK_BYTES: u64 = 8 << 20;
+/// A frame fits there.
+const FRAME_BYTES: u64 = 16;
 
 /// One mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,6 +16,22 @@ pub struct Mapping {
     pub end: u64,
     /// The stack of the first thread, which grows.
     pub is_first_stack: bool,
+}
+
+impl Mapping {
+    /// The stack of a thread in this mapping, up to the last frame, for its stack pointer and an address of its own storage. The
+    /// storage lies above the stack, and what may be above the storage is another mapping, which the kernel has joined with this one
+    /// and which may go away. `None` where the stack pointer is not in the stack that the thread started with.
+    pub fn stack(&self, position: u64, storage: u64) -> Option<Range<u64>> {
+        let mapping = self.start..self.end;
+        let (low, high) = match (self.is_first_stack, mapping.contains(&storage)) {
+            (true, _) => (self.end.saturating_sub(FIRST_STACK_BYTES), self.end),
+            (false, true) => (self.start, storage),
+            (false, false) => return None,
+        };
+        let stack = low..high.saturating_sub(FRAME_BYTES);
+        (mapping.contains(&position) && stack.contains(&position)).then_some(stack)
+    }
 }
 
 /// Takes the text of the file in pieces of any size.
@@ -61,6 +83,18 @@ mod tests {
             found,
             [mapping(0x7f01, 0x7f22, false), mapping(0x7ffd00, 0x7fff00, true), mapping(0x10, 0x20, false)]
         );
+    }
+
+    #[test]
+    fn a_stack_ends_at_the_storage_of_its_thread_and_not_with_the_mapping() {
+        let joined = Mapping { start: 0x1000, end: 0x9000, is_first_stack: false };
+        assert_eq!(joined.stack(0x2000, 0x5000), Some(0x1000..0x4ff0));
+        for (position, storage) in [(0x6000, 0x5000), (0x4ff8, 0x5000), (0x2000, 0x9000), (0x500, 0x5000)] {
+            assert_eq!(joined.stack(position, storage), None, "{position:#x} {storage:#x}");
+        }
+        let first = Mapping { start: 0x7ff0_0000, end: 0x8000_0000, is_first_stack: true };
+        assert_eq!(first.stack(0x7fff_0000, 0x5000), Some(0x7f80_0000..0x7fff_fff0));
+        assert_eq!(first.stack(0x7fef_0000, 0x5000), None);
     }
 
     proptest! {

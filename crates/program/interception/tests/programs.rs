@@ -184,6 +184,70 @@ fn functions_of_real_time_threads_are_recorded_and_of_others_their_locks_at_time
     assert!(sizes.iter().all(|size| *size == 77), "{sizes:?}");
 }
 
+/// Recorded allocations of 77 bytes, in all rings.
+fn allocations_of_77(memory: &NamedTempFile) -> usize {
+    let of_rings = (0..4).flat_map(|ring| functions(memory, ring));
+    of_rings.filter(|(function, record)| *function == Function::Malloc && record.arguments[0] == 77).count()
+}
+
+#[test]
+fn calls_after_an_allocation_that_threw_are_recorded() {
+    if !met(&[Program("c++")]) {
+        return;
+    }
+    let (_folder, program) = built("c++", "thrown.cpp", &[]);
+    let memory = memory_for(Recorded::All);
+    let output = intercepted(&memory, &program, &[]);
+    assert!(output.status.success(), "{output:?}");
+    let locks = functions(&memory, 0).into_iter().filter(|(function, _)| *function == Function::MutexLock).count();
+    assert_eq!((allocations_of_77(&memory), locks), (100, 100));
+}
+
+#[test]
+fn a_policy_that_comes_from_another_process_or_behind_a_filter_is_noticed() {
+    if !met(&[Program("cc"), Root]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "policies.c", &[]);
+    for kind in ["process", "filter"] {
+        let memory = memory_for(Recorded::RealTime);
+        let output = intercepted(&memory, &program, &[kind]);
+        assert!(output.status.success(), "{kind}: {output:?}");
+        assert_eq!(allocations_of_77(&memory), 100, "{kind}");
+    }
+}
+
+#[test]
+fn an_ordinary_thread_records_each_of_its_locks_and_few_of_very_many() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "many_locks.c", &[]);
+    let memory = memory_for(Recorded::RealTime);
+    let output = intercepted(&memory, &program, &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).unwrap();
+    let taken: Vec<Record> = functions(&memory, 0).into_iter().map(|(_, record)| record).collect();
+    for lock in (0..8).map(|at| first + at * 64) {
+        assert!(taken.iter().any(|record| record.arguments[0] == lock), "{lock:#x}");
+    }
+    // At most 32 at once, and one more in each 2^20 ticks.
+    let ticks = taken.last().unwrap().entered - taken[0].entered;
+    assert!(taken.len() as u64 <= 33 + (ticks >> 20), "{} in {ticks}", taken.len());
+}
+
+#[test]
+fn a_stack_is_read_up_to_its_own_end_where_the_mapping_above_goes_away() {
+    if !met(&[Program("cc")]) {
+        return;
+    }
+    let (_folder, program) = built("cc", "joined_stack.c", &["-O1"]);
+    for memory in [memory(), memory_for(Recorded::All)] {
+        let output = intercepted(&memory, &program, &[]);
+        assert!(output.status.success() && output.stdout == b"done\n", "{output:?}");
+    }
+}
+
 #[test]
 fn functions_of_a_library_that_is_loaded_later_are_found_and_recorded() {
     if !met(&[Program("cc"), Program("c++")]) {

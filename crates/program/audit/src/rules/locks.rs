@@ -29,7 +29,7 @@ pub const SHARED: Rule = Rule {
 pub const TAKEN: Rule = Rule {
     name: "lock-that-may-wait",
     title: "takes a lock without priority inheritance",
-    why: "Where no other thread held it, no system call shows it. As soon as one does, this thread waits for it, and for all that preempts it. Seen with --by preload.",
+    why: "Where no other thread held it, no system call shows it. When another thread holds it, this thread waits for the holder and for everything that preempts the holder. Seen with --by preload.",
     instead: "Initialise the mutex with pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT), try it with pthread_mutex_trylock, or share the data without a lock. Read-write locks and spin locks have no priority inheritance.",
 };
 

@@ -194,7 +194,7 @@ fn shares_block(number: u32, first: u64) -> bool {
 }
 
 /// Ends the recording of this thread, and of those that it starts, before a call after which it could not read the counter. After
-/// one that filters calls, the library makes no more of its own.
+/// one that filters calls, the library asks no thread for its policy any more.
 pub fn before_forbidding(number: u32, arguments: [u64; 6]) {
     if filters_calls(number, arguments) {
         policy::ask_no_more();

@@ -26,6 +26,10 @@ static RECORDED: AtomicU32 = AtomicU32::new(0);
 
 /// Ticks of the counter, some milliseconds, after which an ordinary thread records a lock again.
 const LOCK_TICKS: u64 = 1 << 24;
+/// Ticks for each lock that an ordinary thread records, and how many locks it may record at once: it may take more locks than
+/// it remembers.
+const TICKS_PER_LOCK: u64 = 1 << 20;
+const LOCKS_AT_ONCE: u64 = 32;
 
 /// Begins to record, if the host asked for it.
 pub fn start(memory: Memory) {
@@ -151,14 +155,7 @@ unsafe extern "C-unwind" fn arrive(a: u64, b: u64, c: u64, d: u64, frame: *const
         record(block, function, arguments, frame, entered..entered, 0);
         return call();
     }
-    let is_of_heap = is_of_heap(function);
-    if is_of_heap {
-        block.heap_frame.store(frame as u64, Relaxed);
-    }
-    let result = call();
-    if is_of_heap {
-        block.heap_frame.store(0, Relaxed);
-    }
+    let result = if is_of_heap(function) { within_heap(block, frame, call) } else { call() };
     record(block, function, arguments, frame, entered..system::ticks(), result);
     result
 }
@@ -167,9 +164,24 @@ fn is_of_heap(function: Function) -> bool {
     matches!(function.effect(), Effect::Allocation | Effect::Release)
 }
 
+/// Makes a call of a function of the heap, which an exception may leave. Other calls have nothing to clean up: a thread may be
+/// cancelled in one.
+#[inline(never)]
+fn within_heap(block: &Block, frame: *const Frame, call: impl FnOnce() -> u64) -> u64 {
+    struct Leaving<'a>(&'a Block);
+    impl Drop for Leaving<'_> {
+        fn drop(&mut self) {
+            self.0.heap_frame.store(0, Relaxed);
+        }
+    }
+    block.heap_frame.store(frame as u64, Relaxed);
+    let _leaving = Leaving(block);
+    call()
+}
+
 /// Whether a call is to be recorded.
 fn is_wanted(recorded: u32, function: Function, arguments: Arguments, frame: *const Frame, block: &Block) -> bool {
-    // An exception may have left the outer function, whose frame is then below this one.
+    // A jump may have left the outer function, whose frame is then below this one.
     let outer = block.heap_frame.load(Relaxed);
     if block.quiet.load(Relaxed) != 0 || (frame as u64) < outer || calls::is_forbidden(block) {
         return false;
@@ -182,15 +194,21 @@ fn is_wanted(recorded: u32, function: Function, arguments: Arguments, frame: *co
 
 /// Whether an ordinary thread has not recorded this lock for some time. Its locks matter to the real-time threads that take them as well.
 fn is_new_lock(block: &Block, lock: u64) -> bool {
-    let slot = ((lock >> 4) ^ (lock >> 9)) as usize % LOCKS;
+    // Locks in an array differ in few bits, which the product spreads.
+    let slot = (lock.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCKS.ilog2())) as usize;
     let (address, ticks) = (&block.locks.addresses[slot], &block.locks.ticks[slot]);
     let now = system::ticks();
-    let is_new = address.load(Relaxed) != lock || now.wrapping_sub(ticks.load(Relaxed)) > LOCK_TICKS;
-    if is_new {
-        address.store(lock, Relaxed);
-        ticks.store(now, Relaxed);
+    if address.load(Relaxed) == lock && now.wrapping_sub(ticks.load(Relaxed)) <= LOCK_TICKS {
+        return false;
     }
-    is_new
+    let paid_until = block.locks.paid_until.load(Relaxed).max(now);
+    if paid_until - now > (LOCKS_AT_ONCE - 1) * TICKS_PER_LOCK {
+        return false;
+    }
+    block.locks.paid_until.store(paid_until + TICKS_PER_LOCK, Relaxed);
+    address.store(lock, Relaxed);
+    ticks.store(now, Relaxed);
+    true
 }
 
 /// The arguments that are recorded. The kind of a mutex is in place of the second one, as it is before the call.
@@ -290,8 +308,19 @@ fn without_next(function: Function, [first, second, third, _]: Arguments) -> u64
             }
             0
         }
-        Function::SemaphoreWait | Function::SemaphorePost => u64::MAX,
-        _ if is_of_heap(function) => 0,
-        _ => libc::ENOSYS as u64,
+        Function::PosixMemalign => libc::ENOMEM as u64,
+        Function::SemaphoreWait | Function::SemaphorePost => failed(libc::ENOSYS, u64::MAX),
+        _ => match function.effect() {
+            Effect::Allocation => failed(libc::ENOMEM, 0),
+            Effect::Release => 0,
+            _ => libc::ENOSYS as u64,
+        },
     }
+}
+
+/// Leaves the error where the program looks for it, and returns the result.
+fn failed(error: libc::c_int, result: u64) -> u64 {
+    // SAFETY: the word belongs to this thread.
+    unsafe { *libc::__errno_location() = error };
+    result
 }

@@ -5,7 +5,7 @@
 
 use super::memory::Memory;
 use super::system;
-use crate::memory_map::{Mapping, Reader};
+use crate::memory_map::Reader;
 use call_ring::header::at as header;
 use call_ring::{RING_BYTES, RINGS, control, control_offset, record_offset};
 use std::arch::global_asm;
@@ -25,9 +25,9 @@ global_asm!(
     .hidden tardy_interception_state
     .globl tardy_interception_state
     .type tardy_interception_state, @object
-    .size tardy_interception_state, 256
+    .size tardy_interception_state, {bytes}
 tardy_interception_state:
-    .zero 256
+    .zero {bytes}
     .popsection
 
     .pushsection .text.tardy_interception,"ax",@progbits
@@ -39,7 +39,8 @@ tardy_interception_thread:
     add rax, [rip + tardy_interception_state@GOTTPOFF]
     ret
     .popsection
-    "#
+    "#,
+    bytes = const BLOCK_BYTES,
 );
 
 /// Calls that the entry does not handle itself, by number.
@@ -63,6 +64,8 @@ pub mod at {
     pub const STACK_HIGH: usize = 32;
     pub const TID: usize = 40;
 }
+
+const BLOCK_BYTES: usize = 512;
 
 /// A thread's own state.
 #[repr(C)]
@@ -103,9 +106,9 @@ pub struct Block {
 pub struct PolicyBlock {
     /// Number of the change after which it asked, 0 before it asked.
     pub known_since: AtomicU32,
-    /// Calls of functions until it asks again.
-    pub calls_left: AtomicU32,
     pub is_real_time: AtomicU32,
+    /// Ticks when it asked.
+    pub asked_at: AtomicU64,
 }
 
 /// Locks that an ordinary thread took last, and when it recorded each.
@@ -114,9 +117,12 @@ pub struct PolicyBlock {
 pub struct LocksBlock {
     pub addresses: [AtomicU64; LOCKS],
     pub ticks: [AtomicU64; LOCKS],
+    /// Ticks until which it has recorded as many locks as it may.
+    pub paid_until: AtomicU64,
 }
 
-pub const LOCKS: usize = 4;
+/// A power of two.
+pub const LOCKS: usize = 16;
 
 /// The child that the current call starts, if any.
 pub mod child {
@@ -130,17 +136,15 @@ pub mod child {
 }
 
 const RETRY_CALLS: u32 = 1000;
-/// The stack of the first thread grows up to its limit, of which this much is always below its end.
-const FIRST_STACK_BYTES: u64 = 8 << 20;
 
 /// The block of the calling thread.
 pub fn current() -> &'static Block {
-    // SAFETY: the address is that of 256 zeroed bytes in the thread's local storage, aligned to 64; the reference is not
+    // SAFETY: the address is that of [`BLOCK_BYTES`] zeroed bytes in the thread's local storage, aligned to 64; the reference is not
     // passed to another thread, and every field may hold any value.
     unsafe { &*tardy_interception_thread().cast() }
 }
 
-const _: () = assert!(size_of::<Block>() <= 256);
+const _: () = assert!(size_of::<Block>() <= BLOCK_BYTES);
 const _: () = assert!(std::mem::offset_of!(Block, stack_low) == at::STACK_LOW);
 const _: () = assert!(std::mem::offset_of!(Block, stack_high) == at::STACK_HIGH);
 const _: () = assert!(std::mem::offset_of!(Block, tid) == at::TID);
@@ -191,7 +195,8 @@ impl Block {
             let tail = memory.word(place + control::TAIL);
             self.head.store(tail.load(Acquire), Relaxed);
             self.tail.store(memory.address(place + control::TAIL) as u64, Relaxed);
-            let (low, high) = stack_around(stack);
+            // Its own storage lies above the stack that a thread started with.
+            let (low, high) = stack_around(stack, std::ptr::from_ref(self) as u64);
             self.stack_low.store(low, Relaxed);
             self.stack_high.store(high, Relaxed);
             self.tid.store(thread, Relaxed);
@@ -235,9 +240,9 @@ fn prepare(base: u64) -> bool {
     writable
 }
 
-/// The mapping around a stack pointer, its end so low that a frame fits below it; nothing if it cannot be read.
-fn stack_around(stack: u64) -> (u64, u64) {
-    let mut found = Mapping::default();
+/// The bounds of the stack that a stack pointer is in, if it is the one that the thread started with; otherwise nothing.
+fn stack_around(stack: u64, storage: u64) -> (u64, u64) {
+    let mut found = 0..0;
     let mut reader = Reader::default();
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
     let path = c"/proc/self/maps".as_ptr() as u64;
@@ -253,14 +258,9 @@ fn stack_around(stack: u64) -> (u64, u64) {
         let length = unsafe { system::call(libc::SYS_read as u64, [file as u64, target, text.len() as u64, 0, 0, 0]) };
         let Some(read) = usize::try_from(length).ok().filter(|length| *length > 0) else { break };
         let mappings = text.iter().take(read).filter_map(|byte| reader.push(*byte));
-        for mapping in mappings {
-            if (mapping.start..mapping.end).contains(&stack) {
-                found = mapping;
-            }
-        }
+        mappings.filter_map(|mapping| mapping.stack(stack, storage)).for_each(|stack| found = stack);
     }
     // SAFETY: the number was opened above.
     unsafe { system::call(libc::SYS_close as u64, [file as u64, 0, 0, 0, 0, 0]) };
-    let low = if found.is_first_stack { found.end.saturating_sub(FIRST_STACK_BYTES) } else { found.start };
-    (low, found.end.saturating_sub(16))
+    (found.start, found.end)
 }
