@@ -53,6 +53,7 @@ fn state() -> DeskState {
         standing,
         samples: 84_000,
         late: 3,
+        late_is_exact: true,
         worst_ns: Some(3_000_000),
         measured_ns: 42_000_000_000,
         hours_needed: None,
