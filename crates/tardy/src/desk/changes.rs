@@ -1,4 +1,4 @@
-//! Settings that a desk changed, with what they were before and after: what they return to, and what somebody else set meanwhile.
+//! Settings that a desk changed, with what they were before and after: what they return to, and what another program set meanwhile.
 
 use archive::facts::Applied;
 use archive::settings::{SettingChange, chosen, same_setting};
@@ -72,7 +72,7 @@ impl Changes {
                 (Some(now), Some(after)) if !same_setting(now, after) => {
                     let (now, before) = (chosen(now.trim()), chosen(made.before.trim()));
                     let why = format!(
-                        "something else set it to {now:?} meanwhile; write {before:?} yourself if nothing needs that"
+                        "another program set it to {now:?} meanwhile; write {before:?} yourself if nothing needs that"
                     );
                     back.refused.push(Refused { path: made.path.clone(), why });
                 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_set_meanwhile_stays() {
+    fn what_another_program_set_meanwhile_stays() {
         let mut changes = changed();
         let now = |path: &str| match path {
             "/first" => Some("[always] madvise never\n".to_owned()),

@@ -57,7 +57,7 @@ pub fn sentence(judged: &UseJudgement) -> String {
         Standing::SoFar => {
             let more = judged
                 .hours_needed
-                .map(|hours| format!(" Another {} without one would show fewer than one an hour.", hours_more(hours)));
+                .map(|hours| format!(" Another {} without one proves fewer than one an hour.", hours_more(hours)));
             format!(
                 "The worst of {samples} wake-ups in {time} was {worst} late; {allowed} is allowed.{}",
                 more.unwrap_or_default()
