@@ -1,9 +1,12 @@
 //! A window on this machine: measures it, ranks who makes its programs late, and shows that as a page on loopback.
 //!
 //! [`measuring`] starts one run that lasts as long as the desk, [`looking`] reads its archive while it grows and makes the [`state`] that the
-//! page shows and [`service`] hands to the server. [`findings`] are the settings to change, [`sharing`] makes the file for others, [`browser`] opens the page.
+//! page shows and [`service`] hands to the server. [`findings`] are the settings to change, [`changes`] undoes them, [`sharing`] makes the file for others,
+//! [`archives`] removes what killed desks left, [`browser`] opens the page.
 
+mod archives;
 mod browser;
+mod changes;
 mod findings;
 mod looking;
 mod measuring;
@@ -71,24 +74,34 @@ pub fn open(asked: &Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     let listener = Listener::bind(asked.listen, lab)?;
     let address = format!("http://{}", listener.address().unwrap_or(asked.listen));
     shared.serve_at(&address);
+    archives::remove_leftovers(&directory);
     let measuring = measuring::start(asked, &directory, &meter, typed, &shared)?;
-    let looking = looking::start(&shared)?;
-    findings::look(&shared, &asked.target)?;
-    let link = state::link(&address, &secret);
-    complain!("tardy desk: {link} is the page, for one browser of this machine; Ctrl-C ends it");
-    if asked.opens {
-        browser::open(&link);
-    }
-    let served = listener.serve(hung_up());
+    // Whatever fails from here on, the measurement ends.
+    let served = serve(asked, listener, &state::link(&address, &secret), &shared);
     shared.end();
     let archive = measuring.end();
-    looking.end();
     say_changes(&shared);
     if let Some(archive) = archive {
         finish(&archive, shared.keeps());
     }
+    shared.release();
     served?;
     Ok(Exit::Measured)
+}
+
+/// Explains and serves until a signal ends it.
+fn serve(asked: &Asked, listener: Listener, link: &str, shared: &Arc<Shared>) -> anyhow::Result<()> {
+    let looking = looking::start(shared)?;
+    let served = findings::look(shared, &asked.target).and_then(|()| {
+        complain!("tardy desk: {link} is the page, for one browser of this machine; Ctrl-C ends it");
+        if asked.opens {
+            browser::open(link);
+        }
+        Ok(listener.serve(hung_up())?)
+    });
+    shared.end();
+    looking.end();
+    served
 }
 
 /// Completes when the terminal is closed, which ends a desk of the desktop's menu.

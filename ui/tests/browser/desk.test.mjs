@@ -148,9 +148,13 @@ test("a setting is changed and changed back by its buttons", { skip: cannot || (
 });
 
 test("Ctrl-C ends it, and the machine is as it was", { skip: cannot }, async () => {
+  const page = await open();
   const ended = new Promise((done) => desk.once("exit", (code) => done(code)));
   desk.kill("SIGINT");
   assert.equal(await ended, 0);
+  await until(async () => page.run("!document.querySelector('#desk-ended').hidden"), "the end on the page");
+  assert.match(await page.run("document.querySelector('#desk-ended').textContent"), /ended; the figures are from \d\d:\d\d/);
+  assert.equal(await page.run("document.querySelector('#desk-state').textContent"), "The desk has ended");
   const left = execFileSync("find", [join(place, "desk"), "-name", "manifest.json"], { encoding: "utf8" });
   assert.equal(left, "", "nobody kept the measurement");
 });

@@ -38,11 +38,18 @@ pub struct Delayer {
     pub delay_ns: i64,
     /// Wake-ups that it delayed.
     pub times: u64,
-    /// The longest delay, and its spike.
+    /// The longest delay of one wake-up, and its spike.
     pub worst_ns: i64,
     pub worst_spike: u32,
     /// The change that avoids it.
     pub fix: String,
+}
+
+/// The part of one delayer in the lateness of one wake-up.
+struct Share<'f> {
+    kind: DelayerKind,
+    ns: i64,
+    largest: &'f Finding,
 }
 
 /// Delays by who caused them.
@@ -63,33 +70,42 @@ impl Ranking {
             self.unexplained += 1;
         }
         self.delay_ns = self.delay_ns.saturating_add(explanation.latency_ns.max(0));
+        // Several findings of one delayer are one delay of this wake-up.
+        let mut shares: BTreeMap<(Culprit, String), Share<'_>> = BTreeMap::new();
         for finding in &explanation.findings {
             self.explained_ns = self.explained_ns.saturating_add(finding.ns.max(0));
-            self.charge(finding, explanation.spike);
+            let (kind, name) = delayer(finding);
+            let share =
+                shares.entry((finding.culprit.clone(), name)).or_insert(Share { kind, ns: 0, largest: finding });
+            share.ns = share.ns.saturating_add(finding.ns.max(0));
+            if finding.ns > share.largest.ns {
+                share.largest = finding;
+            }
+        }
+        for ((culprit, name), share) in shares {
+            self.charge(culprit, name, &share, explanation.spike);
         }
     }
 
-    fn charge(&mut self, finding: &Finding, spike: u32) {
-        let (kind, mut name) = delayer(finding);
-        if !self.delayers.contains_key(&(finding.culprit.clone(), name.clone())) && self.delayers.len() >= DELAYERS_MAX
-        {
+    fn charge(&mut self, culprit: Culprit, mut name: String, share: &Share<'_>, spike: u32) {
+        if !self.delayers.contains_key(&(culprit.clone(), name.clone())) && self.delayers.len() >= DELAYERS_MAX {
             name = OTHERS.into();
         }
-        let delayer = self.delayers.entry((finding.culprit.clone(), name.clone())).or_insert_with(|| Delayer {
-            kind,
+        let delayer = self.delayers.entry((culprit.clone(), name.clone())).or_insert_with(|| Delayer {
+            kind: share.kind,
             name,
-            culprit: finding.culprit.clone(),
+            culprit,
             delay_ns: 0,
             times: 0,
             worst_ns: 0,
             worst_spike: spike,
-            fix: finding.fix.clone(),
+            fix: share.largest.fix.clone(),
         });
         delayer.times += 1;
-        delayer.delay_ns = delayer.delay_ns.saturating_add(finding.ns.max(0));
-        if finding.ns > delayer.worst_ns {
-            (delayer.worst_ns, delayer.worst_spike) = (finding.ns, spike);
-            delayer.fix.clone_from(&finding.fix);
+        delayer.delay_ns = delayer.delay_ns.saturating_add(share.ns);
+        if share.ns > delayer.worst_ns {
+            (delayer.worst_ns, delayer.worst_spike) = (share.ns, spike);
+            delayer.fix.clone_from(&share.largest.fix);
         }
     }
 
@@ -265,6 +281,17 @@ mod tests {
         assert_eq!(named[..2], [("hog", 1100, 2, 3), ("once", 900, 1, 1)]);
         assert_eq!((first[2].kind, first[2].culprit.clone()), (DelayerKind::Mechanism, Culprit::FairServer));
         assert_eq!((ranking.delay_ns(), ranking.explained_ns(), ranking.spikes()), (2200, 2050, 3));
+    }
+
+    #[test]
+    fn stretches_of_one_delayer_in_one_wake_up_are_one_delay() {
+        let mut ranking = Ranking::default();
+        ranking.add(&explanation(1, 900, vec![urgent("hog", 1, 300), urgent("once", 3, 100), urgent("hog", 2, 400)]));
+        ranking.add(&explanation(2, 600, vec![urgent("hog", 1, 500)]));
+        let first = &ranking.first(2)[0];
+        assert_eq!((first.name.as_str(), first.delay_ns, first.times), ("hog", 1200, 2));
+        assert_eq!((first.worst_ns, first.worst_spike), (700, 1));
+        assert_eq!(ranking.explained_ns(), 1300);
     }
 
     /// The causes that a user of a desk may meet: a storm of an interrupt, a driver, a program of real time, short memory, sleep

@@ -141,6 +141,22 @@ pub struct SettingChange {
     pub value: String,
 }
 
+/// The value to write for a setting with this text: for `always [madvise] never`, the word in brackets.
+pub fn chosen(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    let in_brackets = |word: &'_ str| word.len() > 2 && word.starts_with('[') && word.ends_with(']');
+    let marked = words.clone().filter(|word| in_brackets(word)).count() == 1;
+    let word = words.find(|word| in_brackets(word)).filter(|_| marked);
+    word.map_or(text, |word| &word[1..word.len() - 1])
+}
+
+/// Whether two texts of a setting are equivalent, although the kernel shows a different form than it accepts.
+pub fn same_setting(left: &str, right: &str) -> bool {
+    let (left, right) = (chosen(left.trim()), chosen(right.trim()));
+    let same_number = matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left == right);
+    same_number || left.split_whitespace().eq(right.split_whitespace())
+}
+
 /// Maximum number of worst samples of one thread; longer lists are useless, and their memory is locked on every CPU.
 pub const WORST_KEPT_MAX: u32 = 100_000;
 
@@ -274,5 +290,28 @@ impl RunSettings {
             _ => None,
         }
         .filter(|storage| storage.phases() == Phases::On)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_in_brackets_is_the_choice() {
+        assert_eq!(chosen("always [madvise] never\n"), "madvise");
+        for text in ["4\t4\t1\t7", "[a] [b]", "[]", "", "isolated [", "3"] {
+            assert_eq!(chosen(text), text);
+        }
+    }
+
+    #[test]
+    fn forms_of_one_setting_are_the_same() {
+        for (left, right) in [("4\t4\t1\t7\n", "4 4 1 7"), ("always [never]", "never"), ("01", "1"), ("x", "x")] {
+            assert!(same_setting(left, right) && same_setting(right, left), "{left} {right}");
+        }
+        for (left, right) in [("4 4 1 7", "3 4 1 7"), ("always [never]", "always"), ("1", "2"), ("", "0")] {
+            assert!(!same_setting(left, right), "{left} {right}");
+        }
     }
 }

@@ -111,6 +111,8 @@ pub struct UseJudgement {
     pub samples: u64,
     /// Samples that were certainly too late.
     pub late: u64,
+    /// Whether no further one can have been too late.
+    pub late_is_exact: bool,
     pub worst_ns: Option<i64>,
     pub measured_ns: i64,
     /// Further hours without a late wake-up that would prove fewer than one an hour; `None` if no time does, or none is needed.

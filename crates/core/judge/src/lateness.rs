@@ -242,7 +242,7 @@ pub fn certainly_late(run: &Run, thread: &ThreadRun, latest_ns: i64, readings: R
 }
 
 /// Samples of the whole run later than `latest_ns`: certainly, and at most.
-fn late_of_thread(run: &Run, thread: &ThreadRun, latest_ns: i64, readings: Readings) -> (u64, u64) {
+pub fn late_of_thread(run: &Run, thread: &ThreadRun, latest_ns: i64, readings: Readings) -> (u64, u64) {
     let (least, most) = late_samples(thread, latest_ns, readings);
     let counted = thread.totals.over_limit;
     let least = if counted_are_late(run, latest_ns) { least.max(counted) } else { least };

@@ -1,9 +1,14 @@
 //! What a run, which may still go on, shows of the common uses of a machine.
 
-use crate::lateness::certainly_late;
+use crate::lateness::{certainly_late, late_of_thread};
 use crate::readings::Readings;
 use crate::verdict::judge;
+use archive::damage::Damage;
+use archive::manifest::RunState;
+use archive::message::{Ending, RunPhase};
 use archive::reader::{Run, ThreadRun};
+use archive::sample::{Second, Totals};
+use archive::second_records::SecondRecords;
 use archive::summary::RunSummary;
 use claims::limit::{Limit, Rate, Requirement};
 pub use claims::uses::{AllowedBy, Standing, Use, UseJudgement};
@@ -11,11 +16,67 @@ use claims::verdict::Verdict;
 
 /// The rate of late wake-ups that a proof excludes.
 const ALLOWED: &str = "1/h";
+/// Seconds for which the records of one thread may come later than the records of another.
+const LAG_S_MAX: u32 = 10;
 
-/// Judges a run by every use. A run that goes on proves nothing yet: its end is missing.
+/// Judges a run by every use. One that goes on is judged as if it had ended after its last complete second.
 pub fn uses(run: &Run, summary: &RunSummary, confidence: f64) -> Vec<UseJudgement> {
     let until_now = RunSummary { measured_ns: Some(so_far(run, summary).measured_ns), ..summary.clone() };
-    Use::ALL.into_iter().map(|of| judge_use(run, &until_now, of, confidence)).collect()
+    let (ended, summary_ended) = match goes_on(run) {
+        true => until_last_second(run, &until_now),
+        false => (None, until_now.clone()),
+    };
+    let ended = (ended.as_ref().unwrap_or(run), &summary_ended);
+    Use::ALL.into_iter().map(|of| judge_use(run, &until_now, ended, of, confidence)).collect()
+}
+
+/// A run without an end that nothing cut off.
+fn goes_on(run: &Run) -> bool {
+    run.ending.is_none() && run.gaps.iter().all(|gap| gap.code != Damage::CUT_OFF.code)
+}
+
+/// The part of a run that is complete, as a run that the user stopped there. What was lost stays lost, and a thread that lags behind
+/// by more than [`LAG_S_MAX`] lacks seconds.
+fn until_last_second(run: &Run, summary: &RunSummary) -> (Option<Run>, RunSummary) {
+    let recorded = |thread: &ThreadRun| thread.seconds.iter().map(|second| second.second + 1).max().unwrap_or(0);
+    let lengths = || run.threads.values().filter(|thread| run.decides(thread.thread)).map(recorded);
+    let longest = lengths().max().unwrap_or(0);
+    let length_s = lengths().min().unwrap_or(0).max(longest.saturating_sub(LAG_S_MAX));
+    if length_s == 0 {
+        return (None, summary.clone());
+    }
+    let measured_ns = i64::from(length_s) * 1_000_000_000;
+    let began_ns = run.phases.iter().find(|(phase, _)| *phase == RunPhase::Measure).map_or(0, |(_, at_ns)| *at_ns);
+    let ended = Run {
+        manifest: run.manifest.clone(),
+        environment: run.environment.clone(),
+        effective: run.effective.clone(),
+        phases: run.phases.clone(),
+        threads: run.threads.iter().map(|(number, thread)| (*number, shortened(thread, length_s))).collect(),
+        watched: run.watched.clone(),
+        losses: run.losses.clone(),
+        problems: run.problems.clone(),
+        gaps: run.gaps.iter().filter(|gap| gap.code != Damage::GOES_ON.code).cloned().collect(),
+        ending: Some((Ending::Stopped, began_ns.saturating_add(measured_ns))),
+        ..Run::default()
+    };
+    let summary = RunSummary { state: RunState::Interrupted, measured_ns: Some(measured_ns), ..summary.clone() };
+    (Some(ended), summary)
+}
+
+/// Without later seconds. Totals come less often than seconds: their counts are those of the seconds, their maximum stays.
+fn shortened(thread: &ThreadRun, length_s: u32) -> ThreadRun {
+    let seconds: SecondRecords = thread.seconds.iter().filter(|second| second.second < length_s).collect();
+    let sum =
+        |part: fn(&Second) -> u32| seconds.iter().map(|second| u64::from(part(&second))).fold(0, u64::saturating_add);
+    let in_seconds = seconds.iter().filter(|second| second.cycles > 0).map(|second| second.latency_ns_max).max();
+    let totals = Totals {
+        cycles: sum(|second| second.cycles),
+        missed_periods: sum(|second| second.missed_periods),
+        latency_ns_max: thread.totals.latency_ns_max.max(in_seconds),
+        ..thread.totals
+    };
+    ThreadRun { totals, seconds, ..thread.clone() }
 }
 
 /// The figures of a run up to now. Records of seconds come each second, totals less and less often.
@@ -46,7 +107,8 @@ pub fn so_far(run: &Run, summary: &RunSummary) -> SoFar {
     }
 }
 
-fn judge_use(run: &Run, summary: &RunSummary, of: Use, confidence: f64) -> UseJudgement {
+/// `ended`: the run, or the part of it that may prove something.
+fn judge_use(run: &Run, summary: &RunSummary, ended: (&Run, &RunSummary), of: Use, confidence: f64) -> UseJudgement {
     let allowed_ns = of.allowed_ns();
     let readings = Readings::of(summary);
     let threads = || run.threads.values().filter(|thread| run.decides(thread.thread));
@@ -55,25 +117,30 @@ fn judge_use(run: &Run, summary: &RunSummary, of: Use, confidence: f64) -> UseJu
         .map(|thread| certainly_late(run, thread, allowed_ns, readings))
         .fold(0, u64::saturating_add)
         .max(u64::from(worst_ns.is_some_and(|worst_ns| worst_ns > allowed_ns)));
+    let late_most =
+        threads().map(|thread| late_of_thread(run, thread, allowed_ns, readings).1).fold(0, u64::saturating_add);
     let limit = Limit {
         text: format!("latency <= {allowed_ns}ns"),
         requirement: Requirement::Latency { latest_ns: allowed_ns },
         allow: Rate::parse(ALLOWED).ok(),
     };
-    let judgement = (samples > 0 && late == 0).then(|| judge(run, summary, &limit, confidence, &[]));
+    let judgement = (samples > 0 && late == 0).then(|| judge(ended.0, ended.1, &limit, confidence, &[]));
     let standing = match &judgement {
         _ if samples == 0 => Standing::NotMeasured,
         None => Standing::TooLate,
         Some(judgement) if judgement.verdict == Verdict::Pass => Standing::Proven,
         Some(_) => Standing::SoFar,
     };
-    let needed = judgement.iter().flat_map(|judgement| &judgement.cpus).map(|cpu| cpu.hours_needed);
+    // No time proves a limit on a machine in doubt.
+    let provable = judgement.iter().filter(|judgement| judgement.doubts.is_empty());
+    let needed = provable.flat_map(|judgement| &judgement.cpus).map(|cpu| cpu.hours_needed);
     let hours_needed = needed.flatten().reduce(f64::max);
     let mut judged = UseJudgement {
         of,
         standing,
         samples,
         late,
+        late_is_exact: run.ending.is_some() && late == late_most,
         worst_ns,
         measured_ns,
         hours_needed,
@@ -89,7 +156,8 @@ mod tests {
     use super::*;
     use archive::environment::Environment;
     use archive::histogram::{Histogram, bucket_of};
-    use archive::sample::{Second, Totals};
+    use archive::loss::{Loss, LossKind};
+    use archive::problem::Remark;
 
     const CONFIDENCE: f64 = 0.95;
 
@@ -128,12 +196,16 @@ mod tests {
     }
 
     fn judged_after(length_s: u32, worst_ns: i64, measured_ns: Option<i64>) -> Vec<UseJudgement> {
-        let run = run(length_s, worst_ns);
+        judged_of(&run(length_s, worst_ns), measured_ns)
+    }
+
+    /// Of a machine that may pass.
+    fn judged_of(run: &Run, measured_ns: Option<i64>) -> Vec<UseJudgement> {
         let environment =
             Environment { preempt_rt: Some(true), virtualisation: Some("none".into()), ..Environment::default() };
         let summary =
-            RunSummary { environment: Some(environment), measured_ns, valid: true, ..RunSummary::of(&run, &[]) };
-        uses(&run, &summary, CONFIDENCE)
+            RunSummary { environment: Some(environment), measured_ns, valid: true, ..RunSummary::of(run, &[]) };
+        uses(run, &summary, CONFIDENCE)
     }
 
     fn standing(judged: &[UseJudgement], of: Use) -> Standing {
@@ -158,6 +230,51 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_has_lasted_for_its_complete_seconds() {
         assert_eq!(judged_after(42, 3_000_000, None), judged(42, 3_000_000));
+    }
+
+    /// The totals and the last second of a run that is read while it goes on are behind.
+    fn going_on(length_s: u32, worst_ns: i64) -> Run {
+        let mut run = run(length_s, worst_ns);
+        for thread in run.threads.values_mut() {
+            thread.totals.cycles -= 400_000;
+        }
+        let first = run.threads.get_mut(&0).unwrap();
+        first.seconds = first.seconds.iter().filter(|second| second.second + 2 < length_s).collect();
+        run.gaps.push(Remark::new(&Damage::GoesOn));
+        run
+    }
+
+    #[test]
+    fn a_run_of_four_hours_that_goes_on_proves_what_it_shows() {
+        let judged = judged_of(&going_on(4 * 3600, 3_000_000), None);
+        assert_eq!(standing(&judged, Use::Klipper), Standing::Proven, "{judged:?}");
+        assert_eq!(standing(&judged, Use::Audio256), Standing::Proven);
+        assert_eq!(standing(&judged, Use::Audio128), Standing::TooLate);
+        let short = judged_of(&going_on(3600, 3_000_000), None);
+        assert_eq!(standing(&short, Use::Klipper), Standing::SoFar);
+    }
+
+    #[test]
+    fn what_a_run_that_goes_on_lost_it_does_not_prove() {
+        let mut lost = going_on(4 * 3600, 3_000_000);
+        lost.losses.push(Loss { kind: LossKind::WakeUps, count: 1, detail: String::new() });
+        assert_eq!(standing(&judged_of(&lost, None), Use::Klipper), Standing::SoFar);
+        let mut silent = going_on(4 * 3600, 3_000_000);
+        let first = silent.threads.get_mut(&0).unwrap();
+        first.seconds = first.seconds.iter().filter(|second| second.second < 3 * 3600).collect();
+        assert_eq!(standing(&judged_of(&silent, None), Use::Klipper), Standing::SoFar, "a thread that fell silent");
+        let mut cut = going_on(4 * 3600, 3_000_000);
+        cut.gaps = vec![Remark::new(&Damage::CutOff)];
+        assert_eq!(standing(&judged_of(&cut, None), Use::Klipper), Standing::SoFar);
+    }
+
+    #[test]
+    fn a_machine_in_doubt_needs_no_further_hours() {
+        let run = run(42, 3_000_000);
+        let summary = RunSummary { valid: true, ..RunSummary::of(&run, &[]) };
+        let judged = uses(&run, &summary, CONFIDENCE);
+        assert!(judged.iter().all(|judged| judged.hours_needed.is_none()), "{judged:?}");
+        assert_eq!(standing(&judged, Use::Klipper), Standing::SoFar);
     }
 
     #[test]

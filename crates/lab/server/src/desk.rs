@@ -14,7 +14,7 @@ pub trait Desk: Send + Sync + 'static {
     /// The report of the measurement with one late wake-up alone; `None` if there is no such wake-up.
     fn report_of(&self, spike: u32) -> Option<DeskReport>;
 
-    /// Makes or undoes the change that a finding suggests. The state has the result.
+    /// Makes or undoes the change that a finding suggests, which takes a while. The state has the result.
     fn change(&self, fingerprint: &str, change: Change);
 
     /// Keeps the archive of the measurement when it ends, or removes it again.
@@ -64,9 +64,12 @@ pub struct DeskState {
     pub doubts: Vec<String>,
     /// The largest delay first.
     pub delayers: Vec<Delayer>,
-    /// Late wake-ups: with an account, without a cause, and not accounted for.
+    /// Late wake-ups with an account, and the ones among them without a known cause.
     pub accounts: u64,
     pub unexplained: u64,
+    /// Late wake-ups without an account: recorded and next to be explained, recorded without a trace, and all others.
+    pub pending: u64,
+    pub without_trace: u64,
     pub unaccounted: u64,
     /// Lateness of the accounts, and the part of it that has a cause.
     pub delay_ns: i64,
@@ -100,8 +103,16 @@ pub struct DeskSpike {
     pub number: u32,
     pub cpu: u32,
     pub latency_ns: i64,
-    /// `None` until it is explained.
-    pub cause: Option<String>,
+    pub cause: DeskCause,
+}
+
+/// What is known of the cause of a late wake-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeskCause {
+    /// It is not explained yet.
+    Pending,
+    NoTrace,
+    Known(String),
 }
 
 /// Settings of the machine that hurt real-time work.
@@ -128,6 +139,8 @@ pub struct CheckedSetting {
     /// Whether it can be changed while the machine runs.
     pub can_change: bool,
     pub is_changed: bool,
+    /// A change is being made or undone.
+    pub is_changing: bool,
     /// Why the last change was not made.
     pub refused: Option<String>,
 }

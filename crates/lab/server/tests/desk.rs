@@ -9,7 +9,8 @@ use judge::uses::{Standing, Use, UseJudgement};
 use lab::{Lab, text};
 use server::access::Role;
 use server::desk::{
-    Change, CheckedSetting, Checks, Desk, DeskAccess, DeskReport, DeskSpike, DeskState, Entrance, ShareError, Stage,
+    Change, CheckedSetting, Checks, Desk, DeskAccess, DeskCause, DeskReport, DeskSpike, DeskState, Entrance,
+    ShareError, Stage,
 };
 use std::sync::{Arc, Mutex};
 
@@ -53,6 +54,7 @@ fn state() -> DeskState {
         standing,
         samples: 84_000,
         late: 3,
+        late_is_exact: true,
         worst_ns: Some(3_000_000),
         measured_ns: 42_000_000_000,
         hours_needed: None,
@@ -68,6 +70,7 @@ fn state() -> DeskState {
         fixes: vec![("now".into(), HOSTILE.into())],
         can_change: true,
         is_changed,
+        is_changing: false,
         refused: Some(HOSTILE.into()),
     };
     DeskState {
@@ -85,12 +88,21 @@ fn state() -> DeskState {
             worst_spike: 7,
             fix: HOSTILE.into(),
         }],
-        spikes: vec![DeskSpike { number: 7, cpu: 0, latency_ns: 4_000_000, cause: Some(HOSTILE.into()) }],
+        accounts: 5,
+        unexplained: 1,
+        pending: 2,
+        without_trace: 3,
+        unaccounted: 4,
+        spikes: vec![DeskSpike { number: 7, cpu: 0, latency_ns: 4_000_000, cause: DeskCause::Known(HOSTILE.into()) }],
         checks: Checks {
             is_known: true,
             command: None,
             problem: None,
-            findings: vec![finding("aaaaaaaaaaaa", false), finding("bbbbbbbbbbbb", true)],
+            findings: vec![
+                finding("aaaaaaaaaaaa", false),
+                finding("bbbbbbbbbbbb", true),
+                CheckedSetting { is_changing: true, ..finding("dddddddddddd", false) },
+            ],
         },
         archive: HOSTILE.into(),
         ..DeskState::default()
@@ -212,6 +224,10 @@ async fn the_page_has_each_figure_and_names_from_the_machine_stay_text() {
     ] {
         assert!(page.contains(part), "{part} in\n{page}");
     }
+    for part in ["1 without a known cause", "2 not explained yet", "no trace arrived of 3", "4 more have no account"] {
+        assert!(page.contains(part), "{part} in\n{page}");
+    }
+    assert!(page.contains("data-changing") && !page.contains("dddddddddddd/"), "{page}");
     assert!(!page.contains("bbbbbbbbbbbb/apply") && !page.contains("href=\"/queue\""), "{page}");
 }
 

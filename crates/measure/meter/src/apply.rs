@@ -3,9 +3,9 @@
 //! Input: one line of JSON, a list of [`SettingChange`]; output: one line, a list of [`Applied`]. Changes that the
 //! kernel rejects are reported, and the others are still made.
 
-use crate::journal::{Header, Journal, applied_directory, journal_directory, read_setting, same_setting};
+use crate::journal::{Header, Journal, applied_directory, journal_directory, read_setting};
 use archive::facts::Applied;
-use archive::settings::SettingChange;
+use archive::settings::{SettingChange, same_setting};
 use std::io::{BufRead, Read, Write};
 use std::path::{Component, Path};
 

@@ -13,7 +13,7 @@ use std::path::Path;
 const NAME_COLUMNS: usize = 15;
 const COMMANDS: &[(&str, &str)] = &[
     #[cfg(feature = "lab")]
-    ("tardy desk", "all of it on a page in a browser"),
+    ("tardy desk", "measure and explain this machine in a browser"),
     ("tardy check", "settings that hurt real-time work"),
     ("tardy run --duration 60s --load messaging", "a minute under load"),
     ("tardy explain", "why its worst wake-ups came late"),

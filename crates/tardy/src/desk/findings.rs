@@ -1,10 +1,10 @@
 //! Settings of this machine that hurt real-time work: what `tardy check` finds, each to be changed and changed back.
 
+use super::changes::{Changes, Return, refusals, said};
 use super::state::{Shared, locked};
 use crate::measuring::machine::reporting;
 use anyhow::Context;
 use archive::facts::Applied;
-use archive::settings::SettingChange;
 use machines::stop::StopRequests;
 use machines::{KnownTarget, Target};
 use readiness::{Checklist, Finding, Fix, Profile, Subject, check, writes};
@@ -41,17 +41,18 @@ fn look_now(shared: &Shared) {
             // A change that was made removes its finding, and stays on the page to be undone.
             let before = std::mem::take(&mut state.checks.findings);
             let is_there = |finding: &&CheckedSetting| found.iter().any(|one| one.fingerprint == finding.fingerprint);
-            let changed: Vec<CheckedSetting> =
-                before.iter().filter(|finding| finding.is_changed && !is_there(finding)).cloned().collect();
-            let refused = |fingerprint: &str| before.iter().find(|one| one.fingerprint == fingerprint);
-            let found = found.iter().map(|finding| {
-                let before = refused(&finding.fingerprint);
-                CheckedSetting {
-                    refused: before.and_then(|before| before.refused.clone()),
-                    is_changed: before.is_some_and(|before| before.is_changed),
-                    ..shown(finding)
-                }
-            });
+            let stays = |finding: &&CheckedSetting| (finding.is_changed || finding.is_changing) && !is_there(finding);
+            let changed: Vec<CheckedSetting> = before.iter().filter(stays).cloned().collect();
+            let found =
+                found.iter().map(|finding| match before.iter().find(|one| one.fingerprint == finding.fingerprint) {
+                    Some(CheckedSetting { refused, is_changed, is_changing, .. }) => CheckedSetting {
+                        refused: refused.clone(),
+                        is_changed: *is_changed,
+                        is_changing: *is_changing,
+                        ..shown(finding)
+                    },
+                    None => shown(finding),
+                });
             state.checks.findings = changed.into_iter().chain(found).collect();
             (state.checks.is_known, state.checks.problem) = (true, None);
         }),
@@ -70,10 +71,11 @@ fn with_target<T>(meter: &Path, question: impl FnOnce(&mut dyn Target) -> anyhow
     let mut target = KnownTarget::local().open(meter, reporting(), StopRequests::default())?;
     target.prepare()?;
     let answer = question(target.as_mut());
-    let closed = target.close();
-    let answer = answer?;
-    closed?;
-    Ok(answer)
+    // What was changed is changed, however the meter's end went.
+    if let Err(error) = target.close() {
+        complain!("tardy desk: {error}");
+    }
+    answer
 }
 
 fn shown(finding: &Finding) -> CheckedSetting {
@@ -86,40 +88,38 @@ fn shown(finding: &Finding) -> CheckedSetting {
         fixes: finding.fixes.iter().map(Fix::described).map(|(label, text)| (label.to_owned(), text)).collect(),
         can_change: !writes(std::iter::once(finding)).is_empty(),
         is_changed: false,
+        is_changing: false,
         refused: None,
     }
 }
 
-/// Makes or undoes the change of a finding, and looks at the settings again.
+/// Makes or undoes the change of a finding, and looks at the settings again. One that is being changed stays as it is.
 pub fn change(shared: &Shared, fingerprint: &str, change: Change) {
+    let (mut is_free, mut refused_before) = (false, None);
+    shared.update(|state| {
+        if let Some(finding) = state.checks.findings.iter_mut().find(|finding| finding.fingerprint == fingerprint) {
+            is_free = !finding.is_changing;
+            refused_before.clone_from(&finding.refused);
+            finding.is_changing = true;
+        }
+    });
+    if !is_free {
+        return;
+    }
     let mut changes = locked(&shared.changes);
-    let done = match change {
-        Change::Apply => make(shared, fingerprint),
-        Change::Undo => put_back(shared, changes.get(fingerprint).cloned().unwrap_or_default()),
-    };
-    let (refused, is_changed) = match (done, change) {
-        (Ok(applied), Change::Apply) => {
-            let refused = refusals(&applied);
-            let made: Vec<Applied> = applied.into_iter().filter(|one| one.problem.is_none()).collect();
-            let is_changed = !made.is_empty();
-            if is_changed {
-                changes.insert(fingerprint.to_owned(), made);
-            }
-            (refused, is_changed)
-        }
-        (Ok(applied), Change::Undo) => {
-            let refused = refusals(&applied);
-            if refused.is_none() {
-                changes.remove(fingerprint);
-            }
-            (refused.clone(), refused.is_some())
-        }
-        (Err(error), change) => (Some(format!("{error:#}")), change == Change::Undo),
-    };
+    let refused = match (shared.is_over(), change) {
+        (true, _) => Ok(None),
+        // A page that was loaded before, or a second click.
+        (false, Change::Apply) if changes.has(fingerprint) => Ok(refused_before),
+        (false, Change::Apply) => make(shared, fingerprint).map(|applied| changes.add(fingerprint, applied, &now)),
+        (false, Change::Undo) => put_back(shared, &mut changes, fingerprint),
+    }
+    .unwrap_or_else(|error| Some(format!("{error:#}")));
+    let is_changed = changes.has(fingerprint);
     drop(changes);
     shared.update(|state| {
         if let Some(finding) = state.checks.findings.iter_mut().find(|finding| finding.fingerprint == fingerprint) {
-            (finding.refused, finding.is_changed) = (refused, is_changed);
+            (finding.refused, finding.is_changed, finding.is_changing) = (refused, is_changed, false);
         }
     });
     look_now(shared);
@@ -132,38 +132,18 @@ fn make(shared: &Shared, fingerprint: &str) -> anyhow::Result<Vec<Applied>> {
     with_target(&shared.meter, |target| Ok(apply(target, &shared.meter, &changes, LIMIT)?))
 }
 
-/// Writes the values that were there before.
-fn put_back(shared: &Shared, made: Vec<Applied>) -> anyhow::Result<Vec<Applied>> {
-    let before = |one: &Applied| SettingChange {
-        path: one.path.clone(),
-        value: chosen(one.before.as_deref().unwrap_or_default()).to_owned(),
-    };
-    let changes: Vec<SettingChange> = made.iter().map(before).collect();
-    with_target(&shared.meter, |target| Ok(apply(target, &shared.meter, &changes, LIMIT)?))
-}
-
-/// The value in a file that lists every choice, `always [madvise] never`; the whole text of any other.
-fn chosen(text: &str) -> &str {
-    let text = text.trim();
-    let bracketed = text.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
-    bracketed.unwrap_or(text)
-}
-
-/// What became of the changes that were not made; `None` if all were.
-fn refusals(applied: &[Applied]) -> Option<String> {
-    let refused: Vec<String> =
-        applied.iter().filter_map(|one| Some(format!("{}: {}", one.path, one.problem.as_ref()?))).collect();
-    (!refused.is_empty()).then(|| refused.join("; "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_value_of_a_list_of_choices_is_the_chosen_one() {
-        assert_eq!(chosen("always [madvise] never\n"), "madvise");
-        assert_eq!(chosen("950000\n"), "950000");
-        assert_eq!(chosen(""), "");
+/// Writes the values that were there before. Returns what was not written.
+fn put_back(shared: &Shared, changes: &mut Changes, fingerprint: &str) -> anyhow::Result<Option<String>> {
+    let Return { writes, mut refused } = changes.to_undo(fingerprint, &now);
+    if !writes.is_empty() {
+        let applied = with_target(&shared.meter, |target| Ok(apply(target, &shared.meter, &writes, LIMIT)?))?;
+        refused.extend(refusals(&applied));
     }
+    changes.undone(fingerprint, &refused);
+    Ok(said(&refused))
+}
+
+/// The text of a setting of this machine.
+fn now(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok()
 }

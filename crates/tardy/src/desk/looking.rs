@@ -10,7 +10,8 @@ use judge::machine::doubts;
 use judge::uses::{so_far, uses};
 use report::account::culprit;
 use rustix::process::setpriority_process;
-use server::desk::{DeskCpu, DeskSpike};
+use server::desk::{DeskCause, DeskCpu, DeskSpike};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub fn start(shared: &Arc<Shared>) -> anyhow::Result<Looking> {
 struct Known {
     ranking: Ranking,
     explained: BTreeSet<u32>,
+    /// Spikes whose trace did not arrive.
+    without_trace: BTreeSet<u32>,
     /// Looks at which the trace of a spike was missing.
     missing: BTreeMap<u32, u32>,
     /// Causes of the worst wake-ups, with their latency.
@@ -87,7 +90,7 @@ fn look(shared: &Shared, archive: &Path, known: &mut Known) {
     let judged = uses(&run, &summary, CONFIDENCE);
     let doubts = doubts(&summary).into_iter().map(|doubt| doubt.text).collect();
     let threads = || run.threads.values();
-    let spikes = known.worst(&run);
+    let (spikes, pending) = (known.worst(&run), known.pending(&run).count() as u64);
     shared.update(|state| {
         if let Some(environment) = &run.environment {
             state.host.clone_from(&environment.hostname);
@@ -106,7 +109,9 @@ fn look(shared: &Shared, archive: &Path, known: &mut Known) {
         state.delayers = known.ranking.first(DELAYERS_SHOWN);
         (state.accounts, state.unexplained) = (known.ranking.spikes(), known.ranking.unexplained());
         let late = threads().map(|thread| thread.totals.over_limit).fold(0, u64::saturating_add);
-        state.unaccounted = late.saturating_sub(known.ranking.spikes());
+        (state.pending, state.without_trace) = (pending, known.without_trace.len() as u64);
+        let recorded = state.accounts.saturating_add(state.pending).saturating_add(state.without_trace);
+        state.unaccounted = late.saturating_sub(recorded);
         (state.delay_ns, state.explained_ns) = (known.ranking.delay_ns(), known.ranking.explained_ns());
         state.spikes = spikes;
     });
@@ -116,14 +121,11 @@ impl Known {
     /// Explains what is new, the worst first, as far as there is time.
     fn explain(&mut self, run: &Run) {
         let begun = Instant::now();
-        let limit_ns = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.limit_ns).unwrap_or(0);
-        let mut new: Vec<(i64, u32)> = run
-            .spikes
-            .iter()
-            .filter(|spike| spike.sample.latency_ns > limit_ns && !self.explained.contains(&spike.number))
-            .map(|spike| (spike.sample.latency_ns, spike.number))
-            .collect();
-        new.sort_unstable_by_key(|one| std::cmp::Reverse(*one));
+        // What was replaced by a worse one is not shown.
+        let recorded: BTreeSet<u32> = run.spikes.iter().map(|spike| spike.number).collect();
+        self.causes.retain(|number, _| recorded.contains(number));
+        let mut new: Vec<(i64, u32)> = self.pending(run).collect();
+        new.sort_unstable_by_key(|one| Reverse(*one));
         for (latency_ns, number) in new {
             if begun.elapsed() > EXPLAINING {
                 return;
@@ -133,7 +135,7 @@ impl Known {
                 *looks += 1;
                 if *looks >= LOOKS_MAX {
                     self.missing.remove(&number);
-                    self.explained.insert(number);
+                    self.without_trace.insert(number);
                 }
                 continue;
             };
@@ -141,22 +143,38 @@ impl Known {
             self.explained.insert(number);
             self.causes.insert(number, (latency_ns, culprit(Some(&explanation))));
             if self.causes.len() > SPIKES_SHOWN
-                && let Some(least) = self.causes.iter().min_by_key(|(_, (ns, _))| *ns).map(|(number, _)| *number)
+                && let Some(least) = self
+                    .causes
+                    .iter()
+                    .min_by_key(|(number, (ns, _))| (*ns, Reverse(**number)))
+                    .map(|(number, _)| *number)
             {
                 self.causes.remove(&least);
             }
         }
     }
 
+    /// Latency and number of each late wake-up that is to be explained.
+    fn pending(&self, run: &Run) -> impl Iterator<Item = (i64, u32)> {
+        let limit_ns = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref()?.limit_ns).unwrap_or(0);
+        let is_known = |number: u32| self.explained.contains(&number) || self.without_trace.contains(&number);
+        let late = run.spikes.iter().map(|spike| (spike.sample.latency_ns, spike.number));
+        late.filter(move |(latency_ns, number)| *latency_ns > limit_ns && !is_known(*number))
+    }
+
     /// The worst wake-ups with their causes.
     fn worst(&self, run: &Run) -> Vec<DeskSpike> {
         let mut sorted: Vec<_> = run.spikes.iter().collect();
-        sorted.sort_by_key(|spike| std::cmp::Reverse(spike.sample.latency_ns));
+        sorted.sort_by_key(|spike| (Reverse(spike.sample.latency_ns), spike.number));
         let shown = sorted.into_iter().take(SPIKES_SHOWN).map(|spike| DeskSpike {
             number: spike.number,
             cpu: spike.sample.cpu,
             latency_ns: spike.sample.latency_ns,
-            cause: self.causes.get(&spike.number).map(|(_, cause)| cause.clone()),
+            cause: match self.causes.get(&spike.number) {
+                Some((_, cause)) => DeskCause::Known(cause.clone()),
+                None if self.without_trace.contains(&spike.number) => DeskCause::NoTrace,
+                None => DeskCause::Pending,
+            },
         });
         shown.collect()
     }

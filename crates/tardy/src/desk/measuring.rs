@@ -1,6 +1,7 @@
 //! The run of a desk: a thread of real-time priority on every CPU, until the desk ends, with the trace of each late wake-up.
 
 use super::Asked;
+use super::archives::Own;
 use super::state::Shared;
 use crate::archives::new_below;
 use crate::measuring::machine::reporting;
@@ -56,6 +57,7 @@ pub fn start(
     let target = asked.target.clone();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (archive, id) = new_below(directory, since_1970.as_secs(), &target.host_name())?;
+    shared.own(Own::mark(&archive, asked.keeps)?);
     let settings = settings(asked);
     let request = RunRequest {
         id,

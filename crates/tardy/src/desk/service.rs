@@ -23,10 +23,11 @@ impl Desk for Shared {
     }
 
     fn keep(&self, keeps: bool) {
-        self.update(|state| state.keeps = keeps);
+        Self::keep(self, keeps);
     }
 
     fn share(&self) -> Result<Vec<u8>, ShareError> {
+        let _alone = locked(&self.sharing);
         let archive = self.archive().ok_or_else(|| ShareError("nothing has been measured yet".into()))?;
         sharing::share(&archive).map_err(|error| ShareError(format!("{error:#}")))
     }

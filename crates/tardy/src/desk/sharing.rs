@@ -1,5 +1,6 @@
 //! The measurement so far as a publication: without names, signed, one file.
 
+use super::archives::{COPY, hidden};
 use crate::lab::publication_key;
 use account::{Account, ExplanationSource};
 use anyhow::Context;
@@ -36,9 +37,8 @@ struct Copy(std::path::PathBuf);
 
 impl Copy {
     fn of(archive: &Path) -> anyhow::Result<Self> {
-        let name = archive.file_name().unwrap_or_default().to_string_lossy();
-        // Hidden, so that nobody takes it for another run.
-        let copy = Self(archive.with_file_name(format!(".{name}.shared")));
+        // One at a time.
+        let copy = Self(hidden(archive, COPY));
         let _ = fs::remove_dir_all(&copy.0);
         copy_all(archive, &copy.0).with_context(|| format!("failed to copy {}", archive.display()))?;
         Ok(copy)

@@ -1,9 +1,9 @@
 //! The state of a desk: made by several threads, shown by the server.
 
 use super::Asked;
-use archive::facts::Applied;
+use super::archives::Own;
+use super::changes::Changes;
 use server::desk::{DeskState, Stage};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +17,11 @@ pub struct Shared {
     archive: Mutex<Option<PathBuf>>,
     /// Address of the server.
     pub address: Mutex<String>,
-    /// Changed settings, with their values before, by the fingerprint of their finding. The lock is held while the machine changes.
-    pub changes: Mutex<BTreeMap<String, Vec<Applied>>>,
+    /// Changed settings. The lock is held while the machine changes.
+    pub changes: Mutex<Changes>,
+    own: Mutex<Option<Own>>,
+    /// Held while a copy of the archive exists.
+    pub sharing: Mutex<()>,
     over: AtomicBool,
 }
 
@@ -37,6 +40,8 @@ impl Shared {
             archive: Mutex::default(),
             address: Mutex::default(),
             changes: Mutex::default(),
+            own: Mutex::default(),
+            sharing: Mutex::default(),
             over: AtomicBool::new(false),
         }
     }
@@ -68,13 +73,30 @@ impl Shared {
         Arc::clone(&locked(&self.state))
     }
 
+    /// The mark of the archive of this desk.
+    pub fn own(&self, own: Own) {
+        *locked(&self.own) = Some(own);
+    }
+
+    pub fn keep(&self, keeps: bool) {
+        self.update(|state| state.keeps = keeps);
+        if let Some(own) = &mut *locked(&self.own) {
+            own.keep(keeps);
+        }
+    }
+
+    /// The archive is as the user wants it.
+    pub fn release(&self) {
+        drop(locked(&self.own).take());
+    }
+
     pub fn keeps(&self) -> bool {
         locked(&self.state).keeps
     }
 
     /// Changed settings that nobody undid.
     pub fn changed(&self) -> usize {
-        locked(&self.changes).values().map(Vec::len).sum()
+        locked(&self.changes).count()
     }
 
     pub fn end(&self) {

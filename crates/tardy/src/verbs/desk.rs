@@ -44,9 +44,10 @@ impl Verb for DeskArguments {
     const PLACE: Place = Place::Hidden;
     const EXAMPLES: &'static [&'static str] = &["tardy desk", "tardy desk --open", "tardy desk --keep --limit 100us", "tardy desk --target board"];
     const NOTES: &'static str = "\
-The page shows whether this machine is good enough for audio, machine tools, printers and games, who makes it late, and what to change. \
+The page shows whether this machine is good enough for audio, machine tools, printers and games, what delays its wake-ups, and what to change. \
 Each printed link lets one browser in. Without root it takes `sudo tardy setup --apply` once.
-Ctrl-C ends it and restores the machine.";
+Ctrl-C ends it and restores what the measurement changed; settings that you changed on the page stay until Undo, `tardy target restore` or \
+the next boot.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         let asked = Asked {

@@ -48,17 +48,18 @@ pub fn sentence(judged: &UseJudgement) -> String {
     match judged.standing {
         Standing::NotMeasured => "Nothing has been measured yet.".into(),
         Standing::TooLate => {
+            let at_least = if judged.late_is_exact { "" } else { "At least " };
             format!(
-                "{} of {samples} wake-ups in {time} came more than {allowed} late, the worst {worst}.",
+                "{at_least}{} of {samples} wake-ups in {time} came more than {allowed} late, the worst {worst}.",
                 count(*late)
             )
         }
         Standing::SoFar => {
-            let more = judged.hours_needed.map(|hours| {
-                format!(" It takes {} without a late one to show fewer than one an hour.", hours_more(hours))
-            });
+            let more = judged
+                .hours_needed
+                .map(|hours| format!(" Another {} without one proves fewer than one an hour.", hours_more(hours)));
             format!(
-                "The worst of {samples} wake-ups in {time} was {worst} late, {allowed} are allowed.{}",
+                "The worst of {samples} wake-ups in {time} was {worst} late; {allowed} is allowed.{}",
                 more.unwrap_or_default()
             )
         }

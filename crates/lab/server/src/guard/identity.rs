@@ -11,7 +11,8 @@ use std::net::IpAddr;
 
 /// Cookie of the login page.
 const COOKIE: &str = "tardy-token";
-/// Cookie of a browser at a desk. Cookies are shared by all servers on loopback: a login at a lab has its own.
+/// Cookie of a browser at a desk, before its port. A browser sends a cookie to each port of a host: a login at a lab and every desk
+/// have their own, and replace no other.
 const COOKIE_OF_DESK: &str = "tardy-desk";
 /// How long a browser keeps it, in s.
 const COOKIE_AGE_S: u32 = 90 * 24 * 3600;
@@ -82,7 +83,7 @@ pub fn of(
 /// # Errors
 /// If it was not let in.
 pub fn at_desk(request: &Request, entrance: &Entrance) -> Result<Identity, Refusal> {
-    let presented = from_cookie(request.headers(), COOKIE_OF_DESK).ok_or(Refusal::NotEntered)?;
+    let presented = from_cookie(request.headers(), &name_of_desk(request.headers())).ok_or(Refusal::NotEntered)?;
     if !entrance.knows(presented) {
         return Err(Refusal::NotEntered);
     }
@@ -116,8 +117,15 @@ pub fn cookie(token: &str, by_https: bool) -> String {
 }
 
 /// The `Set-Cookie` of a browser at a desk, until the browser ends.
-pub fn cookie_of_desk(secret: &str) -> String {
-    format!("{COOKIE_OF_DESK}={secret}; Path=/; HttpOnly; SameSite=Strict")
+pub fn cookie_of_desk(headers: &HeaderMap, secret: &str) -> String {
+    format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict", name_of_desk(headers))
+}
+
+/// The name of the cookie of the desk at the port that was asked.
+fn name_of_desk(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+    let port = host.and_then(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
+    port.map_or_else(|| COOKIE_OF_DESK.to_owned(), |port| format!("{COOKIE_OF_DESK}-{port}"))
 }
 
 /// The `Set-Cookie` that ends it.
@@ -156,6 +164,16 @@ mod tests {
         assert!(is_public("/api/v1/hooks/kernels"));
         for path in ["/", "/login/x", "/loginx", "/assets", "/api/v1/fleet", "/api/v1/openapi.json"] {
             assert!(!is_public(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_desk_of_each_port_has_its_own_cookie() {
+        let name = |host: &str| name_of_desk(&[(header::HOST, host.parse().unwrap())].into_iter().collect());
+        assert_eq!(name("127.0.0.1:8701"), "tardy-desk-8701");
+        assert_eq!(name("[::1]:8702"), "tardy-desk-8702");
+        for without in ["localhost", "[::1]", "localhost:x;y"] {
+            assert_eq!(name(without), "tardy-desk", "{without}");
         }
     }
 

@@ -5,21 +5,21 @@ use super::amounts::{figure, rounded};
 use super::as_html;
 use super::command::command;
 use super::layout::{Page, Refresh};
-use crate::desk::{Change, CheckedSetting, Checks, DeskAccess, DeskSpike, DeskState, Stage};
+use crate::desk::{Change, CheckedSetting, Checks, DeskAccess, DeskCause, DeskSpike, DeskState, Stage};
 use crate::guard::{Identity, Peer, cookie_of_desk};
 use crate::problem::Refusal;
 use crate::site::Site;
 use account::ranking::{Delayer, DelayerKind};
 use axum::Router;
 use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use judge::uses::{Standing, UseJudgement};
 use maud::{Markup, html};
 use report::Place;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use words::claims::uses;
 use words::culprits::advice;
 use words::figures::{count, counted, duration, latency};
@@ -27,6 +27,8 @@ use words::sentence::sentence;
 
 /// Address of the page.
 const HERE: &str = "/desk";
+/// Time after which the page shows a change although it is not made yet.
+const CHANGE_SHOWN: Duration = Duration::from_secs(10);
 
 pub fn router() -> Router<Arc<Site>> {
     Router::new()
@@ -49,6 +51,7 @@ async fn enter(
     State(site): State<Arc<Site>>,
     peer: Option<Extension<Peer>>,
     Path(secret): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let access = desk(&site)?;
     let Some((session, next)) = access.entrance.enter(&secret) else {
@@ -63,7 +66,7 @@ async fn enter(
     // A browser that follows a link of another page sends no cookie along a redirect; this page's own link gets it.
     let page = Page { title: "Desk", here: "", identity: &at_desk(), refresh: Refresh::At(HERE) };
     let page = as_html(&page.around(html! { h1 { "Desk" } p { a href=(HERE) { "Open the desk" } } }));
-    Ok(([(header::SET_COOKIE, cookie_of_desk(session))], page).into_response())
+    Ok(([(header::SET_COOKIE, cookie_of_desk(&headers, session))], page).into_response())
 }
 
 fn at_desk() -> Identity {
@@ -106,7 +109,11 @@ async fn change(
         return Err(Refusal::NoSuchPage(format!("/desk/findings/{fingerprint}")));
     };
     let then = format!("{HERE}#finding-{}", found.fingerprint);
-    site.at_work(move || at.change(&found.fingerprint, change)).await?;
+    // A slow machine goes on with it; the page then says that it does.
+    let changed = site.at_work(move || at.change(&found.fingerprint, change));
+    if let Ok(ended) = tokio::time::timeout(CHANGE_SHOWN, changed).await {
+        ended?;
+    }
     Ok(Redirect::to(&then))
 }
 
@@ -135,6 +142,7 @@ fn content(state: &DeskState) -> Markup {
     html! {
         h1 { "How late does " bdi { (state.host) } " wake its programs?" }
         p.unseen #desk-state role="status" aria-live="polite" { (said(state)) }
+        p.validity.invalid #desk-ended hidden {}
         div #desk-live data-again-every="2000" { (live(state)) }
         (checks(&state.checks))
         (keeping(state))
@@ -229,14 +237,16 @@ fn kind(kind: DelayerKind) -> &'static str {
 fn ranking(state: &DeskState) -> Markup {
     html! {
         section aria-labelledby="ranking-title" {
-            h2 #ranking-title { "Who makes it late" }
+            h2 #ranking-title { "What delays wake-ups" }
             @if state.delayers.is_empty() {
                 p.empty { "No late wake-up has been explained yet." }
             } @else {
                 p.note {
                     (counted(state.accounts, "late wake-up")) " explained: " (latency(state.explained_ns)) " of " (latency(state.delay_ns)) " of lateness have a cause"
-                    @if state.unexplained > 0 { "; " (count(state.unexplained)) " without any" }
-                    @if state.unaccounted > 0 { "; " (count(state.unaccounted)) " more came too fast to explain each" }
+                    @if state.unexplained > 0 { "; " (count(state.unexplained)) " without a known cause" }
+                    @if state.pending > 0 { "; " (count(state.pending)) " not explained yet" }
+                    @if state.without_trace > 0 { "; no trace arrived of " (count(state.without_trace)) }
+                    @if state.unaccounted > 0 { "; " (count(state.unaccounted)) " more have no account" }
                     "."
                 }
                 div.scroll {
@@ -274,7 +284,7 @@ fn spikes(state: &DeskState) -> Markup {
             @if state.spikes.is_empty() { p.empty { "None has been recorded yet." } } @else {
                 div.scroll {
                     table.figures.cards {
-                        caption.unseen { "Recorded late wake-ups, the latest first" }
+                        caption.unseen { "Recorded late wake-ups, largest latency first" }
                         thead { tr { th scope="col" { "Late by" } th scope="col" { "CPU" } th.text scope="col" { "Cause" } } }
                         tbody { @for spike in &state.spikes { (spike_row(spike)) } }
                     }
@@ -289,7 +299,12 @@ fn spike_row(spike: &DeskSpike) -> Markup {
         tr data-spike=(spike.number) {
             th scope="row" { a href={ "/desk/spikes/" (spike.number) } { (latency(spike.latency_ns)) } }
             td data-name="CPU" { (spike.cpu) }
-            td.text data-name="Cause" { @if let Some(cause) = &spike.cause { bdi { (cause) } } @else { span.beside { "not explained yet" } } }
+            td.text data-name="Cause" { @match &spike.cause {
+                    DeskCause::Known(cause) => bdi { (cause) },
+                    DeskCause::Pending => span.beside { "not explained yet" },
+                    DeskCause::NoTrace => span.beside { "no trace arrived" },
+                }
+            }
         }
     }
 }
@@ -325,7 +340,9 @@ fn finding_item(finding: &CheckedSetting) -> Markup {
             details { summary { "Why, and how to change it" } p { bdi { (finding.reason) } }
                 dl.facts { @for (label, fix) in &finding.fixes { div { dt { (label) } dd { code { (fix) } } } } } }
             @if let Some(refused) = &finding.refused { p.caution role="alert" { strong { "Not changed: " } bdi { (refused) } } }
-            @if finding.can_change {
+            @if finding.is_changing {
+                p.note data-changing { "It is being changed." }
+            } @else if finding.can_change {
                 @if finding.is_changed {
                     form.decision method="post" action=(place("undo")) { button aria-describedby=(heading) { "Undo" } }
                 } @else {

@@ -22,13 +22,14 @@ pub mod trace_leftovers;
 mod undo;
 mod undo_error;
 
-pub use entry::{Entry, Header, chosen, read_setting, same_setting, write_setting};
+pub use entry::{Entry, Header, read_setting, write_setting};
 pub use place::{applied_directory, journal_directory, setup_directory, state_directory};
 pub use setting_roots::SettingRoots;
 pub use undo_error::UndoError;
 
 use crate::compact;
 use announcement::Announcement;
+use archive::settings::chosen;
 use directory::{JournalDirectory, Untrusted};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,8 +1,9 @@
 //! Checks that settings changed by a run stay unchanged while it measures.
 
-use crate::journal::{read_setting, same_setting};
+use crate::journal::read_setting;
 use crate::problem::MeterProblem;
 use archive::message::{Problem, Severity};
+use archive::settings::same_setting;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
