@@ -11,7 +11,7 @@ use archive::method::{SampleWord, Stimulus};
 use archive::reader::Run;
 use archive::sample::Sample;
 use archive::settings::Policy;
-use archive::spike::{Spike, SpikeReason};
+use archive::spike::Spike;
 use archive::stacks::NamedStacks;
 use archive::watched::WatchedKind;
 use explain::flight::{Flight, StopPoint};
@@ -112,8 +112,7 @@ impl Circumstances {
         if run.is_published() {
             return published_explanations(run);
         }
-        let (controls, others): (Vec<&Spike>, Vec<&Spike>) =
-            run.spikes.iter().partition(|spike| spike.reason == SpikeReason::Control);
+        let (controls, others): (Vec<&Spike>, Vec<&Spike>) = run.spikes.iter().partition(|spike| spike.is_control());
         let total = run.spikes.len();
         let mut explained_controls = Vec::new();
         let mut naming = Naming::new(files);

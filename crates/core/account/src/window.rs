@@ -2,7 +2,7 @@
 
 use archive::message::RunPhase;
 use archive::reader::Run;
-use archive::spike::{Spike, SpikeReason};
+use archive::spike::Spike;
 use archive::watched::WatchedKind;
 use std::collections::BTreeMap;
 
@@ -42,8 +42,7 @@ impl Window {
     /// The run with the spikes of this window, and its controls, with which explanations compare.
     pub fn cut(self, mut run: Run) -> Run {
         let offset_ns = run.realtime_offset_ns.unwrap_or(0);
-        run.spikes
-            .retain(|spike| spike.reason == SpikeReason::Control && !spike.requested || self.has(spike, offset_ns));
+        run.spikes.retain(|spike| spike.is_control() || self.has(spike, offset_ns));
         run
     }
 
@@ -136,6 +135,7 @@ mod tests {
     use super::*;
     use archive::reader::ThreadRun;
     use archive::sample::{Sample, Second};
+    use archive::spike::SpikeReason;
 
     /// A run of three hours that began half an hour after a full one, with a late wake-up in the first and the last hour.
     fn run() -> Run {

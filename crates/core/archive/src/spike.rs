@@ -159,6 +159,11 @@ pub struct Spike {
 }
 
 impl Spike {
+    /// An ordinary sample, with which the late ones are compared. A stretch that was kept on request is none: it is the worst of its seconds.
+    pub fn is_control(&self) -> bool {
+        self.reason == SpikeReason::Control && !self.requested
+    }
+
     /// A spike of which nothing but the sample is known.
     pub fn new(number: u32, thread: u32, tid: i32, sample: Sample, reason: SpikeReason) -> Self {
         Self {

@@ -127,7 +127,7 @@ fn requested(summary: &RunSummary) -> Vec<&Spike> {
 
 /// The most severe remark, and the number of the others. Of an invalid run the reason is shown, and of figures that are no
 /// time of hardware the clock.
-fn remark(summary: &RunSummary) -> Option<String> {
+pub fn remark(summary: &RunSummary) -> Option<String> {
     let is_said = !summary.valid || summary.emulated || summary.virtual_time;
     let of_request = if is_said { Vec::new() } else { problem_sentences(summary) };
     let lost = losses(summary).into_iter().map(|loss| format!("lost: {loss}"));

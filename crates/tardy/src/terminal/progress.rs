@@ -83,7 +83,11 @@ impl Progress {
             Event::Line(news) if !self.quiet => self.aside(|| complain!("tardy: {}", printable(&news.to_string()))),
             Event::Spike(spike) if spike.requested && !self.quiet => {
                 let by = printable(&saved::by_whom(spike.request.as_ref()));
-                self.aside(|| complain!("tardy: kept the last seconds as spike {}, {by}", spike.number));
+                let missing = spike.snapshot_missing.as_ref().filter(|_| spike.snapshot.is_none());
+                self.aside(|| match missing {
+                    None => complain!("tardy: kept the last seconds as spike {}, {by}", spike.number),
+                    Some(why) => complain!("tardy: could not keep the last seconds, {by}: {}", printable(why)),
+                });
             }
             // No archive contains this.
             Event::NotGivenBack(problem) => {

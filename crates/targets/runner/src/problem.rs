@@ -76,6 +76,14 @@ pub enum RunProblem {
         documented_fix = "free space on the disk before the next run"
     )]
     ConsoleNotWritten { why: String },
+    /// A request to keep the last seconds reaches no meter whose output is stored on its machine.
+    #[error("the meter of this target takes no request during a run, so nothing was kept")]
+    #[problem(
+        code = "run.request-not-passed-on",
+        meaning = "SIGUSR1 or Enter asked for the last seconds. The meter of a board works on its own, and hears programs there only.",
+        fix = "write `tardy: save REASON` to trace_marker on the target"
+    )]
+    RequestNotPassedOn,
     /// Executables of the machine could not be fetched.
     #[error(
         "{missing} of {all} programs and libraries of the target were not fetched, such as {such_as}; their functions have no names"

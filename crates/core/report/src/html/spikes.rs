@@ -9,10 +9,10 @@ use archive::culprit::Culprit;
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::functions::{FunctionAccount, HeldLock, MaskedStretch};
 use archive::method::SampleWord;
-use archive::spike::Snapshot;
+use archive::spike::{Snapshot, Spike};
 use archive::summary::{RunSummary, SpikeSummary};
 use maud::{Markup, PreEscaped, html};
-use words::vocabulary;
+use words::{saved, vocabulary};
 
 /// Number of accounts that are initially open, the worst of each cause; the others open on demand. Paper shows the open ones,
 /// and all in a table.
@@ -305,13 +305,20 @@ fn masked_stretch(stretch: &MaskedStretch) -> Markup {
     }
 }
 
+fn kept_as(spike: &Spike) -> Markup {
+    match spike.requested {
+        true => html! { "kept " (said(saved::by_whom(spike.request.as_ref()))) },
+        false => html! { (vocabulary::reason(spike.reason)) },
+    }
+}
+
 fn recording(entry: &SpikeSummary, word: SampleWord) -> Markup {
     let spike = &entry.spike;
     html! {
         details.recording {
             summary { "Sample and recording" }
             (facts(&[
-                ("Kept as", Some(html! { (vocabulary::reason(spike.reason)) ", number " (spike.number) })),
+                ("Kept as", Some(html! { (kept_as(spike)) ", number " (spike.number) })),
                 ("Thread", Some(html! { (spike.thread) " (thread id " (spike.tid) "), cycle " (number::grouped(spike.sample.cycle)) })),
                 (if word.is_wake_up() { "Due" } else { "Start" }, Some(html! { (number::micros_unit(spike.sample.due_ns)) " on CLOCK_MONOTONIC" })),
                 ("Cycle before seen", spike.previous_seen_ns.map(|seen| html! {

@@ -140,8 +140,12 @@ impl Retention {
         self.late().filter(is_before).filter(|other| among(other)).count()
     }
 
+    /// Bytes against the budget. Requested ones never take more than their part of it from the late ones.
     fn bytes(&self) -> u64 {
-        self.kept.iter().map(|kept| kept.bytes).sum()
+        let is_requested = |kept: &&Kept| kept.purpose == Purpose::Requested;
+        let requested: u64 = self.kept.iter().filter(is_requested).map(|kept| kept.bytes).sum();
+        let others: u64 = self.kept.iter().filter(|kept| !is_requested(kept)).map(|kept| kept.bytes).sum();
+        others.saturating_add(requested.min(self.budget_bytes / REQUESTED_PART))
     }
 }
 

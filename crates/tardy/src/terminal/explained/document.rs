@@ -79,12 +79,7 @@ pub fn of(account: &Account) -> Document<'_> {
     let mut pairs: Vec<(&Spike, &Explanation)> =
         explanations.iter().filter_map(|explanation| Some((spike_of(explanation)?, explanation))).collect();
     pairs.sort_by_key(|(spike, explanation)| {
-        (
-            !run.is_late(spike),
-            spike.reason == SpikeReason::Control,
-            std::cmp::Reverse(explanation.latency_ns),
-            spike.number,
-        )
+        (!run.is_late(spike), spike.is_control(), std::cmp::Reverse(explanation.latency_ns), spike.number)
     });
     Document {
         explanation_version: EXPLANATION_VERSION,

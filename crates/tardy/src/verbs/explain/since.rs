@@ -3,11 +3,13 @@
 use crate::archives;
 use crate::exit::{Exit, UsageError};
 use crate::options::moment::Moment;
+use crate::terminal::answer::remark;
 use crate::terminal::page::Page;
 use crate::terminal::short::Short;
 use crate::terminal::table::{Align, Table};
 use account::window::{Counts, Hour, Hours, Window};
 use account::{Account, ExplanationSource};
+use archive::message::Severity;
 use archive::method::SampleWord;
 use archive::reader::Run;
 use archive::spike::Spike;
@@ -117,11 +119,22 @@ fn answer(parts: &[Part], window: Window, page: Page) -> Page {
         short.table(&table);
         short.optional("", (others > 0).then(|| format!("and {} with late ones.", counted(others as u64, "hour"))));
     }
+    short.optional("But:    ", doubt(parts));
     let directory = |at: usize| quoted(&parts[at].account.run().directory.display().to_string());
     let commands: Vec<String> =
         worst.map(|(at, spike)| format!("tardy explain {} --spike {spike}", directory(*at))).into_iter().collect();
     short.commands(&commands);
     short.lay_out()
+}
+
+/// What keeps the figures from being complete or usable: of an invalid archive the reason, of another one what it lacks.
+fn doubt(parts: &[Part]) -> Option<String> {
+    let invalid = parts.iter().map(|part| part.account.summary()).find(|summary| !summary.valid);
+    let reason = invalid.map(|summary| {
+        let because = summary.problems.iter().find(|problem| problem.severity == Severity::Invalid);
+        format!("the run is invalid: {}", because.map_or("its archive says no more", |problem| problem.text.as_str()))
+    });
+    reason.or_else(|| parts.iter().find_map(|part| remark(part.account.summary())))
 }
 
 /// The figures of each hour over all archives.

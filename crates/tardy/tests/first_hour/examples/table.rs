@@ -114,6 +114,8 @@ pub const PROMISES: &[(&str, Promise)] = &[
     ("tardy judge", Promise::Plan),
     // A shell has not locked its memory, and one that waits for a single command has no loop.
     ("tardy audit --settle 0 --duration 1s --deny", Promise::Code(1)),
+    // A shell has no real-time policy.
+    ("tardy audit --settle 0 --by preload", Promise::Code(3)),
     ("tardy audit", Promise::Code(0)),
     ("tardy check --accepted", Promise::Code(0)),
     ("tardy check --format accepted > known.txt; tardy check --accepted", Promise::Code(0)),

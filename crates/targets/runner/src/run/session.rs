@@ -9,6 +9,7 @@ use super::limits::TimeLimits;
 use super::meter_requests::MeterRequests;
 use super::received::Received;
 use crate::event::{Event, StopReason};
+use crate::problem::RunProblem;
 use crate::roles::Part;
 use crate::stimulus::Board;
 use archive::STREAM_VERSION;
@@ -261,7 +262,12 @@ impl<'a> Session<'a> {
             && let Some(requests) = self.requests
         {
             let lines = requests.take();
-            if !lines.is_empty() {
+            if !lines.is_empty() && self.received.is_some() {
+                let problem = Problem::new(Severity::Notice, &RunProblem::RequestNotPassedOn);
+                // If the archive cannot be written, the next frame shows it.
+                let _ = self.writer.append(&Message::Problem(problem.clone()));
+                (self.watch)(Event::Problem(problem));
+            } else if !lines.is_empty() {
                 let _ = self.command.write(lines.as_bytes());
             }
         }
