@@ -162,7 +162,10 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
         // Trace events cannot stand in: nothing else sees a call that does not enter the kernel.
         if arguments.by == By::Preload {
             let fix = obstacle.fix();
-            return Err(UsageError(format!("{why}, so its library calls cannot be recorded; {fix}, or leave out --by preload")).into());
+            return Err(UsageError(format!(
+                "{why}, so its library calls cannot be recorded; {fix}, or leave out --by preload"
+            ))
+            .into());
         }
         complain!("tardy: {why}; trace events record its calls instead");
         return Ok(None);
@@ -208,7 +211,8 @@ fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
     }
     let library = report.interception.as_ref().and_then(|interception| interception.library.as_ref());
     if library.is_some_and(|library| !library.all_threads) && report.without_real_time {
-        let what = "no thread had a real-time policy, so allocations, frees and locks were not recorded; add --all-threads";
+        let what =
+            "no thread had a real-time policy, so allocations, frees and locks were not recorded; add --all-threads";
         return Some(what.into());
     }
     if report.threads.iter().all(|thread| thread.cycles.is_none()) {

@@ -42,7 +42,8 @@ fn socket_address(text: &str) -> Result<SocketAddr, UsageError> {
 impl Verb for DeskArguments {
     const NAME: &'static str = "desk";
     const PLACE: Place = Place::Hidden;
-    const EXAMPLES: &'static [&'static str] = &["tardy desk", "tardy desk --open", "tardy desk --keep --limit 100us", "tardy desk --target board"];
+    const EXAMPLES: &'static [&'static str] =
+        &["tardy desk", "tardy desk --open", "tardy desk --keep --limit 100us", "tardy desk --target board"];
     const NOTES: &'static str = "\
 The page shows whether this machine is good enough for audio, machine tools, printers and games, what delays its wake-ups, and what to change. \
 Each printed link lets one browser in. Without root it takes `sudo tardy setup --apply` once.

@@ -91,8 +91,8 @@ const NOT_WITH_CHAINS: [&str; 11] =
     ["diff", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out"];
 /// Options of other forms than the answer about a part of a run.
 const NOT_WITH_A_PART: [&str; 15] = [
-    "diff", "more", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out", "chain",
-    "discover", "json",
+    "diff", "more", "bound", "spike", "worst", "events", "timeline", "brief", "evidence", "comm", "pid", "out",
+    "chain", "discover", "json",
 ];
 const NOTHING_CAPTURED: &str = "The run captured no late wake-up, so there is no trace to explain.";
 /// Spikes whose ledger `--more` shows.
@@ -129,8 +129,11 @@ impl ExplainArguments {
 impl Verb for ExplainArguments {
     const NAME: &'static str = "explain";
     const PLACE: Place = Place::Listed(Group::Understand);
-    const EXAMPLES: &'static [&'static str] =
-        &["tardy explain before --spike 2 --timeline", "tardy explain latest --since 8h", "tardy explain trace.dat --chain robot.toml"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "tardy explain before --spike 2 --timeline",
+        "tardy explain latest --since 8h",
+        "tardy explain trace.dat --chain robot.toml",
+    ];
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         run(self, &typed)

@@ -162,7 +162,9 @@ impl AuditArguments {
         }
         let by = self.by.name();
         let why = if self.whom.command().is_empty() {
-            &format!("a running program cannot be made to load it; start the program, as in `tardy audit --by {by} -- COMMAND`")
+            &format!(
+                "a running program cannot be made to load it; start the program, as in `tardy audit --by {by} -- COMMAND`"
+            )
         } else if !target.is_local() {
             "it is only on this machine; leave out --target, or audit with --by trace"
         } else if !cfg!(target_arch = "x86_64") {

@@ -51,10 +51,7 @@ pub fn run(name: Option<&Path>, (since, until): (Option<Moment>, Option<Moment>)
         return Err(UsageError("the run has no samples with an instant, so no part of it can be shown".into()).into());
     };
     let at = |moment: Option<Moment>, otherwise| moment.map_or(otherwise, |it| it.unix_ns(whole.until_unix_ns));
-    let asked = Window {
-        from_unix_ns: at(since, whole.from_unix_ns),
-        until_unix_ns: at(until, whole.until_unix_ns),
-    };
+    let asked = Window { from_unix_ns: at(since, whole.from_unix_ns), until_unix_ns: at(until, whole.until_unix_ns) };
     let Some(window) = whole.common(asked) else {
         let text = format!(
             "the run has samples from {} to {}; name a part of that with --since and --until",
@@ -229,9 +226,8 @@ fn saved_on_request(parts: &[Part]) -> Option<String> {
 
 /// The hours with the worst late wake-ups, in order of time, and how many others have some.
 fn by_hour(parts: &[Part], hours: &BTreeMap<i64, WholeHour>, window: Window) -> Option<(Table, usize)> {
-    let is_late = |hour: &&WholeHour| {
-        !hour.captured.is_empty() || hour.wake_ups.over_limit > 0 || hour.cycles.over_limit > 0
-    };
+    let is_late =
+        |hour: &&WholeHour| !hour.captured.is_empty() || hour.wake_ups.over_limit > 0 || hour.cycles.over_limit > 0;
     let mut late: Vec<(i64, &WholeHour)> =
         hours.iter().map(|(unix_ns, hour)| (*unix_ns, hour)).filter(|(_, hour)| is_late(hour)).collect();
     let others = late.len().saturating_sub(HOURS_SHOWN);
