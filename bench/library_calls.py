@@ -7,15 +7,7 @@ import statistics
 import subprocess
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
-def cost(words, environment):
-    """Median and smallest ns per call that the loop printed, the last line of two figures."""
-    result = subprocess.run(words, capture_output=True, text=True, env=environment)
-    lines = [line.split() for line in (result.stdout + result.stderr).splitlines()]
-    figures = [line for line in lines if len(line) == 2 and all(word.replace(".", "").isdigit() for word in line)]
-    return [float(word) for word in figures[-1]] if figures else None
+from system_calls import ROOT, cost
 
 
 def main():

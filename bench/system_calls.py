@@ -58,4 +58,5 @@ def main():
             print(f"{way:32} {median:9.1f} {min(figure[1] for figure in figures):9.1f} {median - bare:10.1f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

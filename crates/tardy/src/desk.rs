@@ -32,7 +32,7 @@ use words::printable::printable;
 /// Directory below that of the user's data.
 const DIRECTORY: &str = "tardy/desk";
 
-/// What the user asked for.
+/// The request of the user.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub target: KnownTarget,

@@ -233,6 +233,9 @@ mod tests {
     use super::*;
     use archive::culprit::{Holders, MoreUrgent, NamedHolders};
     use archive::explanation::Confidence;
+    use archive::sample::Sample;
+    use archive::spike::{Spike, SpikeReason};
+    use explain::explain_without_trace;
 
     fn task(comm: &str, tid: i32) -> Holders {
         Holders { largest: Holder::Task { task: TaskName { tid, comm: comm.into() }, function: None }, others: 0 }
@@ -247,24 +250,10 @@ mod tests {
         Finding { facts, ..Finding::new(culprit, Confidence::Certain, ns) }
     }
 
-    fn explanation(spike: u32, latency_ns: i64, findings: Vec<Finding>) -> Explanation {
-        Explanation {
-            spike,
-            latency_ns,
-            median_ns: 0,
-            status: ExplanationStatus::Explained,
-            phases: Vec::new(),
-            findings,
-            spans: Vec::new(),
-            lanes: Vec::new(),
-            marks: Vec::new(),
-            elsewhere_facts: Vec::new(),
-            elsewhere: Vec::new(),
-            functions: None,
-            own_code: None,
-            recording: None,
-            caveats: Vec::new(),
-        }
+    fn explanation(number: u32, latency_ns: i64, findings: Vec<Finding>) -> Explanation {
+        let sample = Sample { cpu: 0, cycle: 0, due_ns: 0, latency_ns };
+        let unexplained = explain_without_trace(&Spike::new(number, 0, 1, sample, SpikeReason::OverLimit), 0);
+        Explanation { findings, status: ExplanationStatus::Explained, ..unexplained }
     }
 
     #[test]

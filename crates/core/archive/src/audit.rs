@@ -186,7 +186,8 @@ pub struct Interception {
     pub refusal: Option<PatchRefusal>,
     /// Calls of the C library were recorded as well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub library: Option<LibraryCalls>,
+    #[serde(rename = "library")]
+    pub of_library: Option<LibraryCalls>,
     /// Calls that the program could not record, and those over the budget.
     pub lost: u64,
 }

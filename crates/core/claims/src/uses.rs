@@ -1,4 +1,4 @@
-//! What people use a machine for, how late a thread may wake there, and what a run shows of that.
+//! Common uses of a machine, the lateness that each allows, and the standing of a run in each.
 
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ impl Use {
     }
 }
 
-/// What a run shows of a use.
+/// The standing of a run in one use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {

@@ -1,4 +1,4 @@
-//! What a run, which may still go on, shows of the common uses of a machine.
+//! Judges a run, which may still go on, for the common uses of a machine.
 
 use crate::lateness::{certainly_late, late_of_thread};
 use crate::readings::Readings;
@@ -64,7 +64,7 @@ fn until_last_second(run: &Run, summary: &RunSummary) -> (Option<Run>, RunSummar
     (Some(ended), summary)
 }
 
-/// Without later seconds. Totals come less often than seconds: their counts are those of the seconds, their maximum stays.
+/// Without later seconds. Totals come less often than seconds: the seconds give their counts, their maximum stays.
 fn shortened(thread: &ThreadRun, length_s: u32) -> ThreadRun {
     let seconds: SecondRecords = thread.seconds.iter().filter(|second| second.second < length_s).collect();
     let sum =

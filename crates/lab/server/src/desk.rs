@@ -11,7 +11,7 @@ pub trait Desk: Send + Sync + 'static {
     /// The newest state.
     fn state(&self) -> Arc<DeskState>;
 
-    /// The report of the measurement with one late wake-up alone; `None` if there is no such wake-up.
+    /// The report of the measurement with one late wake-up alone; `None` without that wake-up.
     fn report_of(&self, spike: u32) -> Option<DeskReport>;
 
     /// Makes or undoes the change that a finding suggests, which takes a while. The state has the result.
@@ -30,7 +30,7 @@ pub trait Desk: Send + Sync + 'static {
     fn entered(&self, next: &str);
 }
 
-/// What becomes of the change that a finding suggests.
+/// State of the change that a finding suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     Apply,
@@ -106,7 +106,7 @@ pub struct DeskSpike {
     pub cause: DeskCause,
 }
 
-/// What is known of the cause of a late wake-up.
+/// Known or unknown cause of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeskCause {
     /// It is not explained yet.

@@ -94,8 +94,8 @@ impl Signal {
 pub struct Activity {
     pub tid: i32,
     pub calls: Vec<Call>,
-    /// Calls of functions of the C library, whose numbers are those of [`call_ring::function::Function`].
-    pub library_calls: Vec<Call>,
+    /// Calls of functions of the C library, numbered by [`call_ring::function::Function`].
+    pub function_calls: Vec<Call>,
     pub faults: Vec<Fault>,
     pub signals: Vec<Signal>,
     /// Time of which events of the trace are missing, in ns.

@@ -24,7 +24,7 @@ pub enum Half {
 }
 
 impl Half {
-    /// What the trace would have of it; `None` for a function, of which it has nothing.
+    /// The same call as a trace would have it; `None` for a function, of which it has nothing.
     pub fn event(&self) -> Option<Event> {
         match self {
             Self::Start { number, arguments, .. } => Some(Event::Enter { number: *number, arguments: *arguments }),
@@ -67,7 +67,7 @@ pub fn moments(bytes: &[u8], description: &AuditDescription) -> Vec<Moment> {
     let executable = Executable::of(description);
     let mut moments = Vec::new();
     for record in records(bytes) {
-        match record.library {
+        match record.of_library {
             true => moments.extend(of_function(&record, &executable)),
             false => by_thread.entry(record.tid).or_default().push(record),
         }
@@ -160,7 +160,7 @@ mod tests {
             returned,
             number,
             injected: false,
-            library: false,
+            of_library: false,
             tid,
             arguments: [0; 6],
             result: 0,
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn a_function_keeps_its_instants_and_shortens_no_system_call() {
         // It waited in the system call, and was recorded after it.
-        let lock = Record { library: true, ..record(1, Function::MutexLock as u32, 5, 95) };
-        let unknown = Record { library: true, ..record(1, 999, 6, 7) };
+        let lock = Record { of_library: true, ..record(1, Function::MutexLock as u32, 5, 95) };
+        let unknown = Record { of_library: true, ..record(1, 999, 6, 7) };
         let records = [record(1, 202, 10, 90), lock, unknown, record(1, 230, 100, 110)];
         let bytes: Vec<u8> = records.iter().flat_map(Record::bytes).collect();
         let moments = moments(&bytes, &AuditDescription::default());

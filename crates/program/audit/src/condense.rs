@@ -19,7 +19,7 @@ pub enum Site {
 /// Joins neighbours of each frequent site of a thread, the last event of the thread excepted: it may go on.
 pub fn condense(thread: &mut Activity, site: Site) {
     join(&mut thread.calls, |call| of_call(call, site), join_calls);
-    join(&mut thread.library_calls, of_function, join_calls);
+    join(&mut thread.function_calls, of_function, join_calls);
     join(&mut thread.faults, |fault| (fault.user, fault.instruction, fault.stack.clone()), join_faults);
     join(&mut thread.signals, |signal| signal.number, join_signals);
 }

@@ -95,7 +95,7 @@ fn storm(thread: &Activity, settled_ns: i64, found: Option<Loop>) -> Option<Loop
     if storm_ns < STORM_NS_MIN || storm_ns < before_ns {
         return None;
     }
-    let calls = thread.calls.iter().chain(&thread.library_calls);
+    let calls = thread.calls.iter().chain(&thread.function_calls);
     let calls = calls.filter(|call| call.start_ns > from_ns).map(Call::count);
     let faults = thread.faults.iter().filter(|fault| fault.at_ns > from_ns).map(Fault::count);
     let (calls, faults) = (calls.fold(0, u64::saturating_add), faults.fold(0, u64::saturating_add));

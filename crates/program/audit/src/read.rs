@@ -179,7 +179,7 @@ impl Reading {
             Activity::new(tid, at_ns)
         });
         thread.last_ns = thread.last_ns.max(at_ns);
-        thread.library_calls.push(Call { stack, ..(**call).clone() });
+        thread.function_calls.push(Call { stack, ..(**call).clone() });
         if let Some(open) = self.open.get_mut(&tid) {
             open.end_wait(thread, at_ns);
         }

@@ -61,7 +61,8 @@ pub struct ThreadReport {
     /// Most frequent first.
     pub calls: Vec<CallCount>,
     /// Calls of functions of the C library in its loop, of each place; most frequent first. Empty unless they were recorded.
-    pub library_calls: Vec<CallCount>,
+    #[serde(rename = "library_calls")]
+    pub function_calls: Vec<CallCount>,
 }
 
 /// The whole audit.
@@ -105,7 +106,8 @@ pub struct InterceptionReport {
     pub lost: u64,
     pub refusal: Option<PatchRefusal>,
     /// Calls of the C library were recorded as well.
-    pub library: Option<LibraryCalls>,
+    #[serde(rename = "library")]
+    pub of_library: Option<LibraryCalls>,
     /// Where calls are not seen; each place of a file once.
     pub unpatched: Vec<UnpatchedReport>,
     /// Instructions that were not patched either and that the library did not list, because it found too many.
@@ -134,7 +136,7 @@ pub fn judge(
         .filter(|activity| {
             // The kernel records a few events of threads that run next, which are not the program's.
             let only_faults = !activity.faults.is_empty() && known.threads.contains_key(&activity.tid);
-            !activity.calls.is_empty() || !activity.library_calls.is_empty() || only_faults
+            !activity.calls.is_empty() || !activity.function_calls.is_empty() || only_faults
         })
         .map(|activity| known.subject(activity, settle_ns))
         .collect();
@@ -176,10 +178,10 @@ fn intercepted(known: &Known<'_>, recorded: &Interception, naming: &mut Naming<'
         unpatched.entry(key).or_insert(UnpatchedReport { place, reason: one.reason });
     }
     let Interception { processes, patched, not_patched, lost, refusal, .. } = *recorded;
-    let library = recorded.library.clone();
+    let library = recorded.of_library.clone();
     let unpatched = unpatched.into_values().collect();
     let not_listed = not_patched.saturating_sub(recorded.unpatched.len() as u64);
-    InterceptionReport { processes, patched, not_patched, lost, refusal, library, unpatched, not_listed }
+    InterceptionReport { processes, patched, not_patched, lost, refusal, of_library: library, unpatched, not_listed }
 }
 
 /// The known threads and processes, by number.
@@ -217,7 +219,7 @@ impl<'a> Known<'a> {
         let machine = places.process().and_then(|process| process.machine.as_deref()).unwrap_or(self.machine);
         let cycles = cycles::find(activity, settle_ns);
         let mut subject = Subject { thread: known, activity, cycles, recorded_calls: 0, places, machine };
-        let calls = subject.calls().chain(subject.library_calls().map(|(call, _)| call));
+        let calls = subject.calls().chain(subject.function_calls().map(|(call, _)| call));
         subject.recorded_calls = calls.map(Call::count).fold(0, u64::saturating_add);
         subject
     }
@@ -253,14 +255,14 @@ fn thread(subject: &Subject<'_>, naming: &mut Naming<'_>) -> ThreadReport {
         faults_counted,
         work,
         calls,
-        library_calls,
+        function_calls: library_calls,
     }
 }
 
 /// Calls of functions, of each place.
 fn library_calls(subject: &Subject<'_>, naming: &mut Naming<'_>) -> Vec<CallCount> {
     let mut by_place: BTreeMap<(&str, u64), Vec<&Call>> = BTreeMap::new();
-    for (call, function) in subject.library_calls() {
+    for (call, function) in subject.function_calls() {
         by_place.entry((function.name(), subject.place(call))).or_default().push(call);
     }
     let of_place = by_place.into_iter().take(CALLS_MAX);

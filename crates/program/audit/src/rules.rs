@@ -115,9 +115,9 @@ impl<'a> Subject<'a> {
     }
 
     /// Its calls of functions of the C library in its loop.
-    pub fn library_calls(&self) -> impl Iterator<Item = (&'a Call, Function)> + use<'a> {
+    pub fn function_calls(&self) -> impl Iterator<Item = (&'a Call, Function)> + use<'a> {
         let (activity, cycles) = (self.activity, self.cycles);
-        let calls = activity.library_calls.iter();
+        let calls = activity.function_calls.iter();
         let calls = calls.filter(move |call| cycles.is_some_and(|cycles| cycles.contains(call.start_ns)));
         calls.filter_map(|call| Some((call, library::function(call)?)))
     }

@@ -57,7 +57,16 @@ fn judged(of_urgent: Vec<Call>, of_ordinary: Vec<Call>) -> AuditReport {
     };
     let activity = |tid, library_calls| {
         let last_ns = CYCLES * PERIOD_NS + 100;
-        (tid, Activity { calls: waits(), library_calls, records_calls: true, last_ns, ..Activity::new(tid, 0) })
+        (
+            tid,
+            Activity {
+                calls: waits(),
+                function_calls: library_calls,
+                records_calls: true,
+                last_ns,
+                ..Activity::new(tid, 0)
+            },
+        )
     };
     let threads = BTreeMap::from([activity(URGENT, of_urgent), activity(ORDINARY, of_ordinary)]);
     judge(&description, &Recorded { threads, ..Recorded::default() }, Scope::RealTime, 0, &mut NoNames)
@@ -78,7 +87,7 @@ fn each_place_that_uses_the_heap_is_a_finding_with_its_number() {
     let report = judged(calls, in_each_cycle(Function::Malloc, 0x40, [0; 6]));
     assert_eq!(found(&report), [("heap-allocation", 10, 0x10), ("heap-allocation", 10, 0x20), ("heap-free", 10, 0x30)]);
     let counts: Vec<(&str, u64)> =
-        report.threads[0].library_calls.iter().map(|call| (call.name.as_str(), call.count)).collect();
+        report.threads[0].function_calls.iter().map(|call| (call.name.as_str(), call.count)).collect();
     assert_eq!(counts, [("malloc", 10), ("malloc", 10), ("operator delete", 10)]);
 }
 

@@ -39,7 +39,7 @@ pub struct Record {
     pub number: u32,
     pub injected: bool,
     /// The number is that of a function.
-    pub library: bool,
+    pub of_library: bool,
     pub tid: i32,
     pub arguments: [u64; 6],
     pub result: i64,
@@ -65,7 +65,7 @@ impl Record {
             returned: word(at::RETURNED),
             number: number & !(INJECTED | LIBRARY),
             injected: number & INJECTED != 0,
-            library: number & LIBRARY != 0,
+            of_library: number & LIBRARY != 0,
             tid: half(at::TID) as i32,
             arguments: std::array::from_fn(|index| word(at::ARGUMENTS + index * 8)),
             result: word(at::RESULT) as i64,
@@ -78,7 +78,7 @@ impl Record {
     pub fn bytes(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-        let flags = if self.injected { INJECTED } else { 0 } | if self.library { LIBRARY } else { 0 };
+        let flags = if self.injected { INJECTED } else { 0 } | if self.of_library { LIBRARY } else { 0 };
         let number = self.number & !(INJECTED | LIBRARY) | flags;
         put(at::MARK, self.mark);
         put(at::ENTERED, self.entered);

@@ -124,7 +124,7 @@ impl Row {
     }
 }
 
-/// What functions have in common: the state that they start with.
+/// The common part of functions: the state that they start with.
 #[derive(Debug, Clone, Copy)]
 struct Common {
     code_alignment: u64,

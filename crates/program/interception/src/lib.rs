@@ -2,7 +2,7 @@
 //! library.
 //!
 //! [`process`] is all that touches the running program: it finds the loaded files, changes their code, and holds the
-//! entry that the changed code jumps to, and the functions that stand in for those of the C library. What to change is decided
+//! entry that the changed code jumps to, and the functions that replace functions of the C library. What to change is decided
 //! without touching anything: [`unwind_table`] says where functions start, [`frames`] where callers are on the stack, [`sites`]
 //! finds the `syscall` instructions in them and room for a jump, and [`stub`] is the code that the jump leads to. Anything doubtful is left as it is, and listed.
 

@@ -61,7 +61,7 @@ fn memory_for(recorded: Recorded) -> NamedTempFile {
 
 /// Names of the functions in a ring, in order.
 fn functions(memory: &NamedTempFile, ring: usize) -> Vec<(Function, Record)> {
-    let records = calls(memory, ring).into_iter().filter(|record| record.library);
+    let records = calls(memory, ring).into_iter().filter(|record| record.of_library);
     records.map(|record| (Function::from_number(record.number).unwrap(), record)).collect()
 }
 

@@ -59,7 +59,7 @@ impl Changes {
         said(&refused)
     }
 
-    /// What undoes the change of a finding.
+    /// Settings that undo the change of a finding.
     pub fn to_undo(&self, fingerprint: &str, now: &dyn Fn(&str) -> Option<String>) -> Return {
         let mut back = Return { writes: Vec::new(), refused: Vec::new() };
         for made in self.0.get(fingerprint).into_iter().flatten().rev() {

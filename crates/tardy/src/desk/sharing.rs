@@ -15,9 +15,9 @@ const SPIKES_MAX: usize = 40;
 /// The bytes of the file.
 ///
 /// # Errors
-/// If there is no key and none can be made, or the archive cannot be read.
+/// If the key is missing and none can be made, or the archive cannot be read.
 pub fn share(archive: &Path) -> anyhow::Result<Vec<u8>> {
-    let key = publication_key::find(None, false, false)?.context("there is no key to sign with")?;
+    let key = publication_key::find(None, false, false)?.context("the key to sign with is missing")?;
     // A run that goes on is not published; its copy is a run that was cut off here.
     let copy = Copy::of(archive)?;
     let mut run = Run::open(&copy.0)?;

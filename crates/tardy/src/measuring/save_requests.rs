@@ -12,7 +12,7 @@ use std::thread;
 /// Interval at which the terminal is asked whether this process may read from it.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// Passes requests on for the rest of the process; those of the terminal only if `keys`.
+/// Passes requests on for the rest of the process; from the terminal only if `keys`.
 ///
 /// # Errors
 /// If the kernel refuses a handler.

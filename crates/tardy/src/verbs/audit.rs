@@ -170,7 +170,7 @@ fn memory(arguments: &AuditArguments, target: &KnownTarget) -> anyhow::Result<Op
         complain!("tardy: {why}; trace events record its calls instead");
         return Ok(None);
     }
-    CallMemory::create(&arguments.inject, arguments.library_calls()).map(Some)
+    CallMemory::create(&arguments.inject, arguments.function_calls()).map(Some)
 }
 
 /// The audit in an archive.
@@ -209,7 +209,7 @@ fn unusable(report: &AuditReport, run: &Run) -> Option<String> {
         let what = "the program did not load the library that records its calls; audit it with --by trace";
         return Some(what.into());
     }
-    let library = report.interception.as_ref().and_then(|interception| interception.library.as_ref());
+    let library = report.interception.as_ref().and_then(|interception| interception.of_library.as_ref());
     if library.is_some_and(|library| !library.all_threads) && report.without_real_time {
         let what =
             "no thread had a real-time policy, so allocations, frees and locks were not recorded; add --all-threads";

@@ -129,7 +129,7 @@ impl AtDesk {
         self.wait(PATIENCE, "a measurement", measures);
     }
 
-    /// Waits until this comes first: a name with its culprit. Those of the host of a virtual machine do not count.
+    /// Waits until this comes first: a name with its culprit. Causes in the host of a virtual machine do not count.
     pub fn wait_for_first(&self, who: &str, culprits: &[&str]) -> String {
         const OF_THE_HOST: [&str; 2] = ["steal", "silence"];
         let is_first = |page: &str| {

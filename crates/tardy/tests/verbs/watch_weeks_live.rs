@@ -112,7 +112,7 @@ fn the_last_seconds_are_kept_on_a_signal_and_for_a_program() {
     let mut report = Command::new(env!("CARGO_BIN_EXE_tardy"));
     assert!(report.args(["report", "run"]).current_dir(folder.path()).output().unwrap().status.success());
     let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
-    assert!(!page.contains("<script>evil"), "text of a target is no markup");
+    assert!(!page.contains("<script>evil"), "the page escapes text of a target");
     assert!(page.contains("&lt;script&gt;evil"), "the page shows who asked and why");
     assert_eq!(meter.instances(), [""; 0]);
 }

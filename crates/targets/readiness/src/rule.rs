@@ -44,7 +44,7 @@ pub enum Fix {
 }
 
 impl Fix {
-    /// What to do, behind a word for when or how.
+    /// The action, behind a word for when or how.
     pub fn described(&self) -> (&'static str, String) {
         match self {
             Self::Write { path, value } => ("now", format!("echo {value} > {path}")),

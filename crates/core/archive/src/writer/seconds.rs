@@ -1,4 +1,4 @@
-//! Records of seconds that wait to be packed: those of a long run are written together.
+//! Records of seconds that wait to be packed: a long run writes many of them together.
 
 use crate::manifest::Manifest;
 use crate::message::Message;

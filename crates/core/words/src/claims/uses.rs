@@ -37,7 +37,7 @@ pub fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// What the run shows of the use.
+/// The standing of the run in the use.
 pub fn sentence(judged: &UseJudgement) -> String {
     let UseJudgement { of, samples, late, .. } = judged;
     let (Some(worst_ns), samples) = (judged.worst_ns, count(*samples)) else {

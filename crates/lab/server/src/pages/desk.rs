@@ -149,7 +149,7 @@ fn content(state: &DeskState) -> Markup {
     }
 }
 
-/// What a screen reader hears when it changes: the standing of the uses, without figures that change all the time.
+/// Text that a screen reader reads when it changes: the standing of the uses, without figures that change all the time.
 fn said(state: &DeskState) -> String {
     let with = |standing: Standing| state.uses.iter().filter(|judged| judged.standing == standing).count() as u64;
     match &state.stage {

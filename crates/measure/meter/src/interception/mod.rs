@@ -186,7 +186,7 @@ impl Intercepted {
             not_patched: word(at::NOT_PATCHED),
             unpatched: unpatched.collect(),
             refusal: Refusal::from_number(half(at::REFUSAL)).map(refusal),
-            library: Recorded::from_number(half(at::LIBRARY_CALLS)).map(|recorded| LibraryCalls {
+            of_library: Recorded::from_number(half(at::LIBRARY_CALLS)).map(|recorded| LibraryCalls {
                 all_threads: recorded == Recorded::All,
                 elsewhere: names(word(at::ELSEWHERE)),
             }),
@@ -354,7 +354,7 @@ mod tests {
             returned: position,
             number: (position % 400) as u32,
             injected: false,
-            library: false,
+            of_library: false,
             tid: 7,
             arguments: [0; 6],
             result: 0,
@@ -408,12 +408,12 @@ mod tests {
     fn recorded_functions_are_described_and_those_that_are_not_seen_named_once() {
         let file = memory();
         let mut reader = Intercepted::open(file.path()).unwrap();
-        assert_eq!(reader.describe(0).library, None);
+        assert_eq!(reader.describe(0).of_library, None);
         let put = |bytes: &[u8], offset: usize| file.as_file().write_all_at(bytes, offset as u64).unwrap();
         put(&(Recorded::All as u32).to_le_bytes(), at::LIBRARY_CALLS);
         let elsewhere = [Function::Delete, Function::DeleteSized, Function::Free].map(Function::bit);
         put(&elsewhere.iter().sum::<u64>().to_le_bytes(), at::ELSEWHERE);
-        let library = reader.describe(0).library.unwrap();
+        let library = reader.describe(0).of_library.unwrap();
         assert_eq!((library.all_threads, library.elsewhere), (true, vec!["free".into(), "operator delete".into()]));
     }
 

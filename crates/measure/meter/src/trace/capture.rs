@@ -297,7 +297,7 @@ impl Capture {
         }
     }
 
-    /// What the snapshot of a spike is kept for. A thread that has ended had the policy of most that are watched.
+    /// Purpose of a spike's snapshot. A thread that has ended had the policy of most that are watched.
     fn purpose(&self, tid: i32, kind: Option<WatchedKind>, signal: &SpikeSignal, requested: bool) -> Purpose {
         if requested {
             return Purpose::Requested;

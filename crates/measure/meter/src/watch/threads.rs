@@ -362,7 +362,7 @@ impl SampleSource for WatchedThreads<'_> {
         let mut followed = lock(&self.followed);
         let Followed { wakeups, series, .. } = &mut *followed;
         let ended = |tid: i32| wakeups.thread(tid).is_none_or(|thread| thread.ended);
-        // Those of threads that ended long ago would be most of the archive of a program that restarts for weeks.
+        // Totals of threads that ended long ago would be most of the archive of a program that restarts for weeks.
         let changed: BTreeSet<u32> = compact::inserted(series.iter().filter_map(|series| {
             let state = (series.totals().cycles, ended(series.tid));
             (self.sent.insert(series.thread, state) != Some(state) || last).then_some(series.thread)

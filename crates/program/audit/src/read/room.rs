@@ -55,7 +55,7 @@ impl Reading {
 }
 
 pub(super) fn bytes_of_thread(thread: &Activity) -> usize {
-    let calls = size_of_val(&thread.calls[..]) + size_of_val(&thread.library_calls[..]);
+    let calls = size_of_val(&thread.calls[..]) + size_of_val(&thread.function_calls[..]);
     let events = calls + size_of_val(&thread.faults[..]) + size_of_val(&thread.signals[..]);
     let wakers = thread.wakers.len() * 2 * size_of::<(i32, u64)>();
     size_of::<Activity>() + size_of::<Open>() + events + wakers

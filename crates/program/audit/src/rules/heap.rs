@@ -18,7 +18,7 @@ pub const RELEASE: Rule = Rule {
 };
 
 pub fn check<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Sight<'a>> {
-    subject.library_calls().filter_map(|(call, function)| {
+    subject.function_calls().filter_map(|(call, function)| {
         let rule = match function.effect() {
             Effect::Allocation => &ALLOCATION,
             Effect::Release => &RELEASE,

@@ -76,7 +76,7 @@ pub fn find(subjects: &[Subject<'_>]) -> Locks {
     }
     for subject in subjects {
         let user = (urgency(subject), subject.thread.tid, subject.thread.name.clone());
-        for call in &subject.activity.library_calls {
+        for call in &subject.activity.function_calls {
             let takes =
                 crate::library::function(call).is_some_and(|function| matches!(function.effect(), Effect::Lock(_)));
             if takes {
@@ -123,7 +123,7 @@ pub fn check<'a>(subject: &Subject<'a>, locks: &Locks, naming: &mut Naming<'_>) 
 
 fn of_functions<'a>(subject: &Subject<'a>, locks: &Locks, naming: &mut Naming<'_>) -> Vec<Sight<'a>> {
     let mut sights = Vec::new();
-    for (call, function) in subject.library_calls().filter(|(call, function)| takes_plain_lock(call, *function)) {
+    for (call, function) in subject.function_calls().filter(|(call, function)| takes_plain_lock(call, *function)) {
         let word = (subject.thread.pid, call.arguments[0]);
         let (kind, purpose) = match (lock_of(function), function) {
             (_, Function::ReadLock) => ("read-write lock", " for reading"),

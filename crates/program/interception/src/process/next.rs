@@ -150,7 +150,7 @@ pub fn is_spare(address: u64) -> bool {
     (address as usize).wrapping_sub(start()) < SPARE_BYTES
 }
 
-/// A new piece, all zeros; null if there is no more.
+/// A new piece, all zeros; null without memory for one.
 pub fn spare(bytes: u64) -> u64 {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(SPARE_BYTES + 1).next_multiple_of(ALIGNMENT);
     let at = USED.fetch_add(bytes, Relaxed);

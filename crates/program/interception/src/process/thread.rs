@@ -100,7 +100,7 @@ pub struct Block {
     pub locks: LocksBlock,
 }
 
-/// What a thread knows of its policy.
+/// The policy of a thread as it last read it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PolicyBlock {

@@ -176,7 +176,7 @@ impl AuditArguments {
     }
 
     /// Whose calls of the C library are recorded.
-    pub fn library_calls(&self) -> Option<Recorded> {
+    pub fn function_calls(&self) -> Option<Recorded> {
         let recorded = if self.scope() == Scope::All { Recorded::All } else { Recorded::RealTime };
         (self.by == By::Preload).then_some(recorded)
     }

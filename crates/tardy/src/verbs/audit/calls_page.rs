@@ -14,7 +14,8 @@ pub fn lay_out(description: &AuditDescription, recorded: &Recorded) -> String {
     for thread in recorded.threads.values() {
         let machine = others.get(&thread.tid).copied().unwrap_or(&description.machine);
         let of_kernel = thread.calls.iter().map(|call| (call, of_system_call(machine, call.number)));
-        let of_library = thread.library_calls.iter().filter_map(|call| Some((call, function(call)?.name().to_owned())));
+        let of_library =
+            thread.function_calls.iter().filter_map(|call| Some((call, function(call)?.name().to_owned())));
         let mut calls: Vec<(&Call, String)> = of_kernel.collect();
         let system_calls = calls.len();
         calls.extend(of_library);

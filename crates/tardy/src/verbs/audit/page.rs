@@ -102,7 +102,8 @@ fn gate(report: &AuditReport, denied: &dyn Fn(&str) -> bool) -> Option<String> {
 }
 
 fn of_interception(interception: &InterceptionReport, page: &mut Page) {
-    let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, library, .. } = interception;
+    let InterceptionReport { patched, not_patched, lost, unpatched, not_listed, refusal, of_library: library, .. } =
+        interception;
     if *lost > 0 {
         let kind = if library.is_some() { "call" } else { "system call" };
         let text = format!(
@@ -200,7 +201,7 @@ fn of_thread(report: &AuditReport, thread: &ThreadReport, denied: &dyn Fn(&str) 
     of_calls("System calls in the loop", &thread.calls, caller, page);
     // One that the C library makes itself has no better place.
     let place = |stack: &[Frame]| caller(stack).or_else(|| stack.first().map(frame));
-    of_calls("Calls of the C library in the loop", &thread.library_calls, place, page);
+    of_calls("Calls of the C library in the loop", &thread.function_calls, place, page);
 }
 
 fn of_calls(heading: &str, calls: &[CallCount], from: impl Fn(&[Frame]) -> Option<String>, page: &mut Page) {

@@ -65,7 +65,7 @@ pub struct StackRecords {
 #[derive(Debug)]
 pub struct StackCopy {
     description: StackDescription,
-    /// First those of [`Occasion::Running`].
+    /// The records of [`Occasion::Running`] come first.
     records: Vec<u8>,
 }
 
