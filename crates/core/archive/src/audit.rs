@@ -185,8 +185,7 @@ pub struct Interception {
     pub unpatched: Vec<Unpatched>,
     pub refusal: Option<PatchRefusal>,
     /// Calls of the C library were recorded as well.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[serde(rename = "library")]
+    #[serde(rename = "library", skip_serializing_if = "Option::is_none")]
     pub of_library: Option<LibraryCalls>,
     /// Calls that the program could not record, and those over the budget.
     pub lost: u64,

@@ -124,7 +124,7 @@ fn answer(parts: &[Part], window: Window, page: Page) -> Page {
     short.lay_out()
 }
 
-/// The reason why the figures are incomplete or unusable: of an invalid archive the reason, of another one what it lacks.
+/// The reason why the figures are unusable or incomplete: the problem of an invalid archive, or the seconds that another one lacks.
 fn doubt(parts: &[Part]) -> Option<String> {
     let invalid = parts.iter().map(|part| part.account.summary()).find(|summary| !summary.valid);
     let reason = invalid.map(|summary| {
