@@ -1,5 +1,6 @@
-// A periodic loop with planted misses: planted CPU PAUSE_MS KIND... Each kind comes once, PAUSE_MS apart; each is written to standard
-// output with the instant before it, in ns of CLOCK_REALTIME.
+// A periodic loop with planted misses: planted CPU PAUSE_MS KIND... Each kind comes once, PAUSE_MS apart, or FROM-TO for random pauses;
+// each is written to standard output with the instant before it, in ns of CLOCK_REALTIME. The last line has the loop's own figures:
+// its wake-ups, and the median and the 99 % quantile of their lateness in ns.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 
 static int cpu;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long lateness_us[10000];
 static volatile int hog_now, lock_now, locked, in_cycle;
 
 static long ns(clockid_t clock) {
@@ -117,8 +119,30 @@ static void work(void) {
   }
 }
 
+static void book(long late_ns) {
+  long late_us = late_ns < 0 ? 0 : late_ns / 1000;
+  lateness_us[late_us < 10000 ? late_us : 9999]++;
+}
+
+static long quantile_ns(double part) {
+  long total = 0, below = 0, at = 0;
+  for (long us = 0; us < 10000; us++)
+    total += lateness_us[us];
+  for (; at < 9999 && (below += lateness_us[at]) < part * total; at++)
+    ;
+  return at * 1000;
+}
+
+static void say_figures(void) {
+  long total = 0;
+  for (long us = 0; us < 10000; us++)
+    total += lateness_us[us];
+  printf("wakeups %ld p50 %ld p99 %ld\n", total, quantile_ns(0.5), quantile_ns(0.99));
+  fflush(stdout);
+}
+
 struct plan {
-  long pause_ms;
+  long pause_ms, pause_ms_max;
   int count;
   char **kinds;
 };
@@ -126,13 +150,15 @@ struct plan {
 static void *planter(void *argument) {
   struct plan *plan = argument;
   prctl(PR_SET_NAME, "plant-er");
+  srand(ns(CLOCK_REALTIME));
   for (int at = 0; at < plan->count; at++) {
-    usleep(plan->pause_ms * 1000);
+    usleep((plan->pause_ms + rand() % (plan->pause_ms_max - plan->pause_ms + 1)) * 1000);
     printf("%ld %s\n", ns(CLOCK_REALTIME), plan->kinds[at]);
     fflush(stdout);
     plant(plan->kinds[at]);
   }
   usleep(plan->pause_ms * 1000);
+  say_figures();
   exit(0);
 }
 
@@ -140,7 +166,8 @@ int main(int count, char **words) {
   if (count < 3)
     return 2;
   cpu = atoi(words[1]);
-  struct plan plan = {atol(words[2]), count - 3, words + 3};
+  char *to = strchr(words[2], '-');
+  struct plan plan = {atol(words[2]), to ? atol(to + 1) : atol(words[2]), count - 3, words + 3};
   pthread_t thread;
   pthread_create(&thread, NULL, planter, &plan);
   pthread_create(&thread, NULL, hog, NULL);
@@ -156,6 +183,7 @@ int main(int count, char **words) {
     }
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
       ;
+    book(ns(CLOCK_MONOTONIC) - (next.tv_sec * 1000000000L + next.tv_nsec));
     work();
   }
 }
