@@ -2,7 +2,7 @@
 """Checks the promises of `tardy guard` with a periodic program whose misses are planted. Needs root; prints figures, asserts nothing.
 
 misses  plants misses at random times while the machine works, and looks for the account of each
-kills   kills the guard again and again, and looks for the account of each miss
+kills   kills the guard repeatedly, and looks for the account of each miss
 cost    runs the program with and without a guard in turns: the CPU time that others lose, the program's own lateness
 """
 import argparse, json, os, pathlib, random, re, signal, statistics, subprocess, sys, tempfile, threading, time
@@ -165,7 +165,7 @@ def half(guarded):
     wakeups = re.findall(r"\d+", figures(loop)[1][0])
     if guarding:
         end(guarding)
-    # Microseconds would be in vain: the scale of p50 and p99 is one.
+    # In µs, the resolution of the program.
     return counts, int(wakeups[2]) / 1000, int(wakeups[4]) / 1000
 
 

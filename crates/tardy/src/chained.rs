@@ -11,7 +11,8 @@ use account::SpikeTrace;
 use answer::lay_out;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
-use chains::declaration::ChainFile;
+use archive::watched::chain::{FollowedChain, FollowedStage};
+use chains::declaration::{Chain, ChainFile, End, Stage, Stimulus};
 use chains::recorded::EVENTS_MAX;
 use ftrace::trace_dat::PagedTrace;
 use proposals::lay_out as lay_out_proposals;
@@ -47,6 +48,36 @@ pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
     let failed = |why: String| UsageError(format!("failed to read the chains of {}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
+}
+
+/// The chains that a watch follows while it goes on.
+///
+/// # Errors
+/// A chain without a deadline, or with an end that only a whole trace shows.
+pub fn followed(file: &ChainFile) -> Result<Vec<FollowedChain>, String> {
+    let one = |chain: &Chain| {
+        let name = &chain.name;
+        let Some(deadline) = chain.deadline else {
+            return Err(format!("chain `{name}` has no deadline to miss; add deadline = \"5ms\""));
+        };
+        if chain.end != End::Sleep {
+            return Err(format!(
+                "chain `{name}` ends with a marker, which only a whole recording shows; use end = \"sleep\""
+            ));
+        }
+        let stage = |stage: &Stage| match stage {
+            Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
+            Stage::Thread(thread) => FollowedStage::Tid(thread.tid),
+        };
+        Ok(FollowedChain {
+            name: name.clone(),
+            stages: chain.stages.iter().map(stage).collect(),
+            deadline_ns: deadline.ns,
+            by_timer: chain.stimulus == Stimulus::Timer,
+            period_ns: chain.period.map(|period| period.ns),
+        })
+    };
+    file.chain.iter().map(one).collect()
 }
 
 /// The events of a recording of another tool.

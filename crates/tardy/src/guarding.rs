@@ -5,6 +5,7 @@
 //! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
 
 mod accounts;
+mod chains;
 mod command;
 pub mod config;
 mod cost;
@@ -31,6 +32,7 @@ use accounts::{Accounts, Shared, monotonic_ns};
 use anyhow::Context;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use chains::GuardedChains;
 use command::GuardedCommand;
 use config::GuardConfig;
 use cost::Spent;
@@ -70,6 +72,8 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let ring = DiskRing::open(&config.ring.directory, config.ring.size_mb)?;
     let directory = ring.directory().to_owned();
     let outputs = Outputs::open(&config, folder)?;
+    let chains = GuardedChains::read(&config, folder)?;
+    let followed = chains.as_ref().map(|chains| chains.followed.clone()).unwrap_or_default();
     GuardState::own().write(&directory)?;
     let killed = recovery::killed(&ring);
     let shared = Shared {
@@ -78,7 +82,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         rotate: Arc::default(),
     };
     let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
-    let accounts = Accounts::start(shared.clone(), outputs, rate).context("failed to start a thread")?;
+    let accounts = Accounts::start(shared.clone(), outputs, (rate, chains)).context("failed to start a thread")?;
     if let Some(killed) = killed {
         recovery::report(killed, &config, &accounts);
     }
@@ -88,6 +92,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let mut guard = Guard {
         shedding: Shedding::of(config.cost.budget_percent),
         config,
+        chains: followed,
         typed,
         meter,
         signals,
@@ -95,6 +100,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         accounts,
         event_ns: None,
         untraced: Untraced::measure(),
+        cost_is_said: false,
         spent: Spent::default(),
         ended: None,
         complained: BTreeSet::new(),
@@ -194,8 +200,9 @@ fn whom(config: &GuardConfig, words: &[String]) -> String {
 
 fn announce(config: &GuardConfig, directory: &Path, words: &[String]) {
     let limits = [("wake-ups", config.watch.limit), ("cycles", config.watch.cycle_limit)];
-    let limits: Vec<String> =
-        limits.into_iter().filter_map(|(what, limit)| Some(format!("{what} over {}", latency(limit?.ns())))).collect();
+    let limits = limits.into_iter().filter_map(|(what, limit)| Some(format!("{what} over {}", latency(limit?.ns()))));
+    let chains = config.watch.chains.as_ref().map(|path| format!("missed deadlines of {}", path.display()));
+    let limits: Vec<String> = limits.chain(chains).collect();
     complain!(
         "tardy guard: guards {}: accounts for {}, in {} ({} MB); budget {} % of a CPU",
         whom(config, words),

@@ -524,6 +524,28 @@ samples_identical: number,
 sha256: string, };
 
 /**
+ * A chain to follow: the threads in the order in which each wakes the next one.
+ */
+export type FollowedChain = { name: string, stages: Array<FollowedStage>, 
+/**
+ * From the stimulus until the last stage sleeps.
+ */
+deadline_ns: number, 
+/**
+ * An instance begins at the instant that the first stage's timer was set for; otherwise at each wake-up of it.
+ */
+by_timer: boolean, 
+/**
+ * Stimuli closer than half of it to the one before belong to its instance.
+ */
+period_ns: number | null, };
+
+/**
+ * The threads that can be a stage.
+ */
+export type FollowedStage = { "comm": string } | { "tid": number };
+
+/**
  * Interrupts other than the one that caused the wake-up.
  */
 export type ForeignInterrupts = { who: Holders, 
@@ -1114,6 +1136,19 @@ threads?: Array<BusyThread>, };
 export type Migrated = { tid: number, from_cpu: number, to_cpu: number, };
 
 /**
+ * An instance of a chain that missed its deadline. Instants are CLOCK_MONOTONIC.
+ */
+export type MissedChain = { name: string, stimulus_ns: number, end_ns: number, deadline_ns: number, 
+/**
+ * It had not ended by `end_ns`.
+ */
+is_open: boolean, 
+/**
+ * Instances since the watch began, with this one, and how many of them missed the deadline.
+ */
+instances: number, missed: number, };
+
+/**
  * A task of at least the priority of the thread.
  */
 export type MoreUrgent = { who: Holders, 
@@ -1388,7 +1423,7 @@ export type ReportData = { summary: RunSummary, histograms: Array<CpuHistogram>,
 /**
  * Who asked for the last seconds.
  */
-export type RequestSource = "signal" | "key" | "program";
+export type RequestSource = "signal" | "key" | "program" | { "chain": MissedChain };
 
 /**
  * A real-time task that could keep a CPU from the measuring threads.
@@ -2130,6 +2165,10 @@ all_threads: boolean,
  * The stacks of the threads are sampled around late cycles.
  */
 stacks: boolean, 
+/**
+ * Chains of the watched threads; the last stretch is kept when one misses its deadline.
+ */
+chains: Array<FollowedChain>, 
 /**
  * The watch stands for months, also while none of its threads exists.
  */

@@ -3,6 +3,7 @@
 use crate::sample::Sample;
 use crate::settings::SnapshotMode;
 use crate::watched::WatchedKind;
+use crate::watched::chain::MissedChain;
 use serde::{Deserialize, Serialize};
 
 /// Spikes that an opened run has at a time, and explanations of them. Comparisons of all with all stay affordable.
@@ -92,7 +93,7 @@ pub struct LateInterrupt {
 }
 
 /// Who asked for the last seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -103,6 +104,8 @@ pub enum RequestSource {
     Key,
     /// A program on the target, by a line in the kernel's trace marker.
     Program,
+    /// A chain of threads that missed its deadline.
+    Chain(MissedChain),
 }
 
 /// Longest reason of a request, in letters.
@@ -123,6 +126,11 @@ impl SaveRequest {
     pub fn new(by: RequestSource, reason: &str) -> Self {
         let letters = reason.trim().chars().map(|letter| if letter.is_control() { ' ' } else { letter });
         Self { by, reason: letters.take(REASON_LETTERS_MAX).collect() }
+    }
+
+    /// The chain that missed its deadline, if one asked.
+    pub fn missed_chain(&self) -> Option<&MissedChain> {
+        if let RequestSource::Chain(missed) = &self.by { Some(missed) } else { None }
     }
 }
 

@@ -3,12 +3,14 @@
 //! A watched thread has up to three series of samples, each with a number where a measuring thread has its own: totals,
 //! histogram, seconds and worst samples with that number belong to the series.
 
+pub mod chain;
 pub mod group;
 pub mod guard;
 pub mod log;
 
 use crate::policy::Policy;
 use crate::shell;
+use chain::FollowedChain;
 use group::ProgramGroup;
 use guard::GuardSettings;
 use log::LogSource;
@@ -47,6 +49,9 @@ pub struct WatchSettings {
     /// The stacks of the threads are sampled around late cycles.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stacks: bool,
+    /// Chains of the watched threads; the last stretch is kept when one misses its deadline.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chains: Vec<FollowedChain>,
     /// The watch stands for months, also while none of its threads exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardSettings>,

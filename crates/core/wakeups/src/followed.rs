@@ -1,12 +1,15 @@
 //! The followed threads with the series of their samples.
 
+use crate::chain_watch::ChainWatch;
 pub use crate::recent::Late;
 use crate::recent::Recent;
 use crate::series::{Series, Terms};
+use crate::thread_events::TimedEvent;
 use crate::wakeups::{Finished, Wakeups};
 use archive::sample::Sample;
 use archive::spike::SpikeReason;
 use archive::watched::WatchedKind;
+use archive::watched::chain::MissedChain;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -37,11 +40,40 @@ pub struct Followed {
     numbers: HashMap<(i32, WatchedKind), usize>,
     terms: Terms,
     pub recent: Recent,
+    pub chains: Vec<ChainWatch>,
+    /// Deadlines of chains that were missed and that nobody took yet.
+    pub missed_chains: Vec<MissedChain>,
 }
 
 impl Followed {
     pub fn new(wakeups: Wakeups, terms: Terms) -> Self {
-        Self { wakeups, series: Vec::new(), numbers: HashMap::new(), terms, recent: Recent::default() }
+        Self {
+            wakeups,
+            series: Vec::new(),
+            numbers: HashMap::new(),
+            terms,
+            recent: Recent::default(),
+            chains: Vec::new(),
+            missed_chains: Vec::new(),
+        }
+    }
+
+    /// Processes the next event of the threads; finished samples are appended.
+    pub fn apply(&mut self, event: &TimedEvent, finished: &mut Vec<Finished>) {
+        let before = finished.len();
+        self.wakeups.apply(event, finished);
+        for chain in &mut self.chains {
+            chain.apply(event, &self.wakeups, &mut self.missed_chains);
+            let due = self.terms.count_from_ns..self.terms.end_ns;
+            for woken in finished[before..].iter().filter(|woken| due.contains(&woken.due_ns)) {
+                chain.begin(woken, &self.wakeups, &mut self.missed_chains);
+            }
+        }
+    }
+
+    /// All events before this instant have been processed.
+    pub fn expire_chains(&mut self, now_ns: i64) {
+        self.chains.iter_mut().for_each(|chain| chain.expire(now_ns, &mut self.missed_chains));
     }
 
     /// From now on, wake-ups that are due in this span count.

@@ -1,8 +1,11 @@
 //! Lines of a guard, as the journal shows them.
 
+use crate::chain::finding;
 use crate::figures::{count, latency};
 use crate::shell::quoted;
+use archive::chain::ChainFinding;
 use archive::watched::WatchedKind;
+use archive::watched::chain::MissedChain;
 use archive::watched::guard::EventKind;
 
 /// A late wake-up or a long cycle of a guarded thread.
@@ -40,6 +43,27 @@ pub fn more(archive: &str, spike: u32) -> String {
     format!("more: tardy explain {} --spike {spike}", quoted(archive))
 }
 
+/// A missed deadline of a chain in one line, with the stage that was late if the trace shows it. `recovered`: of a guard that was killed.
+pub fn chain_missed(missed: &MissedChain, found: Option<(&ChainFinding, usize)>, recovered: bool) -> String {
+    let before = if recovered { "before the last guard was killed, " } else { "" };
+    let at_least = if missed.is_open { "at least " } else { "" };
+    let took = format!(
+        "{before}chain {} took {at_least}{} (deadline {})",
+        missed.name,
+        latency(missed.latency_ns()),
+        latency(missed.deadline_ns)
+    );
+    match found {
+        Some((late, stages)) => format!("{took}: {}", finding(late, stages).join("; ")),
+        None => format!("{took}: the trace does not show why"),
+    }
+}
+
+/// Where the whole account of a chain is.
+pub fn more_of_chains(archive: &str, chains: &str) -> String {
+    format!("more: tardy explain {} --chain {}", quoted(archive), quoted(chains))
+}
+
 /// Misses without an account.
 pub fn suppressed(misses: u64) -> String {
     match misses {
@@ -61,9 +85,14 @@ pub fn killed(recovered: u64) -> String {
     }
 }
 
+/// The cost of a stretch of time.
+pub fn cost(cost_percent: f64, budget_percent: f64) -> String {
+    format!("watching costs {cost_percent:.2} % of a CPU (budget {budget_percent} %)")
+}
+
 /// The kinds of events that are not recorded, and why.
 pub fn shed(kinds: &[EventKind], cost_percent: f64, budget_percent: f64) -> String {
-    let cost = format!("watching costs {cost_percent:.2} % of a CPU (budget {budget_percent} %)");
+    let cost = cost(cost_percent, budget_percent);
     match kinds.last() {
         None => format!("{cost}; every kind of event is recorded again"),
         Some(_) => {

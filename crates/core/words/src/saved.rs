@@ -8,13 +8,14 @@ const LISTED_MAX: usize = 3;
 /// Who asked, and the reason that was given: `by the program (lost frame)`.
 pub fn by_whom(request: Option<&SaveRequest>) -> String {
     let Some(request) = request else { return "on request".into() };
-    let source = match request.by {
-        RequestSource::Signal => "by a signal",
-        RequestSource::Key => "by a key",
-        RequestSource::Program => "by a program",
+    let source = match &request.by {
+        RequestSource::Signal => "by a signal".to_owned(),
+        RequestSource::Key => "by a key".to_owned(),
+        RequestSource::Program => "by a program".to_owned(),
+        RequestSource::Chain(missed) => format!("by the chain {}, which missed its deadline", missed.name),
     };
     match request.reason.as_str() {
-        "" => source.into(),
+        "" => source,
         reason => format!("{source} (\u{201c}{reason}\u{201d})"),
     }
 }

@@ -1,14 +1,17 @@
 //! The thread that accounts for misses: explains each, writes it to the log, and hands it to the outputs.
 
-use super::entry::{Account as AccountOfMiss, Fact};
+use super::chains::GuardedChains;
+use super::entry::{Account as AccountOfMiss, ChainMiss, Fact};
 use super::figures::Figures;
 use super::outputs::{Outputs, Weight};
 use super::rate::Rate;
-use super::ring::DiskRing;
+use super::ring::{DiskRing, unix_ns};
 use account::brief::short::Short;
 use account::brief::spike::BriefSpike;
 use account::{Account, ExplanationSource};
 use archive::reader::Run;
+use archive::spike::{SaveRequest, Spike};
+use archive::watched::chain::MissedChain;
 use archive::watched::guard::EventKind;
 use report::account::culprit;
 use rustix::time::{ClockId, clock_gettime};
@@ -78,11 +81,15 @@ pub struct Accounts {
 impl Accounts {
     /// # Errors
     /// If the system cannot create another thread.
-    pub fn start(shared: Shared, outputs: Outputs, rate: Rate) -> std::io::Result<Self> {
+    pub fn start(
+        shared: Shared,
+        outputs: Outputs,
+        (rate, chains): (Rate, Option<GuardedChains>),
+    ) -> std::io::Result<Self> {
         let (work, to_do) = sync_channel(WAITING_MAX);
         let (ready, tid) = sync_channel(1);
         let mut accounting =
-            Accounting { shared, outputs, rate, reported: 0, reported_ns: monotonic_ns(), current: None };
+            Accounting { shared, outputs, rate, chains, reported: 0, reported_ns: monotonic_ns(), current: None };
         let thread = thread::Builder::new().name("tardy:explain".into()).spawn(move || {
             let _ = ready.send(rustix::thread::gettid().as_raw_nonzero().get());
             accounting.follow(&to_do);
@@ -128,6 +135,7 @@ struct Accounting {
     shared: Shared,
     outputs: Outputs,
     rate: Rate,
+    chains: Option<GuardedChains>,
     /// Misses without an account that were reported, and when something was last.
     reported: u64,
     reported_ns: i64,
@@ -153,6 +161,9 @@ impl Accounting {
 
     fn account(&mut self, late: Late) {
         let Some(spike) = late.run.spikes.first().cloned() else { return };
+        if let Some(missed) = spike.request.as_ref().and_then(SaveRequest::missed_chain) {
+            return self.account_for_chain(&late, &spike, missed);
+        }
         let saved = spike.requested;
         if !saved && !late.recovered && !self.rate.allows(monotonic_ns()) {
             return;
@@ -189,6 +200,7 @@ impl Accounting {
             request: spike.request.clone(),
             limit_ns: late.limit_ns,
             after_ms: (!late.recovered).then_some(after_ms),
+            ran_unix_ns: unix_ns_of(spike.sample.seen_ns(), account.run(), late.recovered),
             suppressed: suppressed.saturating_sub(self.reported),
             shed: late.shed.to_vec(),
             account: brief,
@@ -199,6 +211,34 @@ impl Accounting {
             self.outputs.deliver(number, &entry);
         }
         self.outputs.line(Weight::Warning, &format!("{line}; {where_to_look}"));
+        self.look_after_room();
+    }
+
+    fn account_for_chain(&mut self, late: &Late, spike: &Spike, missed: &MissedChain) {
+        self.shared.figures().chain_missed(&late.session, missed);
+        let Some(chains) = self.chains.as_ref().filter(|_| late.recovered || self.rate.allows(monotonic_ns())) else {
+            return;
+        };
+        let explained = chains.account(&late.run, spike.number, missed);
+        let finding = explained.finding.as_ref().map(|finding| (finding, explained.stages));
+        let line = guarding::chain_missed(missed, finding, late.recovered);
+        let archive = late.run.directory.display().to_string();
+        let more = guarding::more_of_chains(&archive, &chains.path().display().to_string());
+        let fact = Fact::Chain(Box::new(ChainMiss {
+            session: Short::name(&late.session),
+            after_ms: (!late.recovered).then(|| (monotonic_ns() - missed.end_ns) / 1_000_000),
+            ended_unix_ns: unix_ns_of(missed.end_ns, &late.run, late.recovered),
+            shed: late.shed.to_vec(),
+            account: explained.account,
+        }));
+        if let Some((number, entry)) = self.append(fact) {
+            self.outputs.deliver(number, &entry);
+        }
+        self.outputs.line(Weight::Warning, &format!("{line}; {more}"));
+        self.look_after_room();
+    }
+
+    fn look_after_room(&mut self) {
         if self.shared.ring().make_room(self.current.as_deref()) {
             self.shared.rotate.store(true, Relaxed);
         }
@@ -227,6 +267,13 @@ impl Accounting {
         }
         self.outputs.count(&mut self.shared.figures());
     }
+}
+
+/// The instant of a monotonic clock in ns since 1970. `None` if a recovered archive began before this boot.
+fn unix_ns_of(seen_ns: i64, run: &Run, recovered: bool) -> Option<i64> {
+    let booted_unix_ns = unix_ns() - monotonic_ns();
+    let began = run.manifest.as_ref().is_some_and(|manifest| manifest.started_unix_ns >= booted_unix_ns);
+    (began || !recovered).then(|| booted_unix_ns + seen_ns)
 }
 
 pub fn monotonic_ns() -> i64 {

@@ -47,6 +47,8 @@ pub struct Watch {
     pub limit: Option<Time>,
     /// A cycle longer than this is a miss.
     pub cycle_limit: Option<Time>,
+    /// A file of chains of these threads; an instance that misses its deadline is a miss.
+    pub chains: Option<PathBuf>,
     /// Threads without a real-time or deadline policy count as well.
     pub all_threads: bool,
 }
@@ -89,7 +91,7 @@ pub struct Cost {
 
 impl Default for Cost {
     fn default() -> Self {
-        Self { budget_percent: 0.5, buffer_kb: 1024, round: Time(100_000_000) }
+        Self { budget_percent: 0.5, buffer_kb: 1024, round: Time(200_000_000) }
     }
 }
 
@@ -196,8 +198,9 @@ impl GuardConfig {
             }
             (_, false) => return refuse("[watch] names threads in more than one way; keep one of its keys".into()),
         }
-        if watch.limit.is_none() && watch.cycle_limit.is_none() {
-            return refuse("no wake-up would be a miss; set `limit` or `cycle_limit` below [watch], or --limit".into());
+        if watch.limit.is_none() && watch.cycle_limit.is_none() && watch.chains.is_none() {
+            let text = "no wake-up would be a miss; set `limit`, `cycle_limit` or `chains` below [watch], or --limit";
+            return refuse(text.into());
         }
         let within = |name: &str, is_right: bool, range: &str| match is_right {
             true => Ok(()),
@@ -238,8 +241,13 @@ impl Watch {
 
     /// Names the threads of another request instead.
     pub fn rename(&mut self, request: &WatchSettings) {
-        let kept =
-            Self { limit: self.limit, cycle_limit: self.cycle_limit, all_threads: self.all_threads, ..Self::default() };
+        let kept = Self {
+            limit: self.limit,
+            cycle_limit: self.cycle_limit,
+            chains: self.chains.clone(),
+            all_threads: self.all_threads,
+            ..Self::default()
+        };
         *self = Self { comm: request.comm.clone(), pid: request.pid, ..kept };
         match &request.group {
             Some(ProgramGroup::Unit { name }) => self.unit = Some(name.clone()),

@@ -80,6 +80,11 @@ impl CostMeter {
         Spent { elapsed, threads_ns, events: self.recorded().into_values().max().unwrap_or(0) }
     }
 
+    /// Whether the last reading is so long ago.
+    pub fn is_older_than(&self, age: Duration) -> bool {
+        self.at.elapsed() >= age
+    }
+
     /// Events recorded on a CPU since the last reading; other CPUs count as read, too.
     pub fn events_on(&mut self, cpu: u32) -> u64 {
         self.recorded().get(&cpu).copied().unwrap_or(0)
@@ -122,14 +127,23 @@ pub fn thread_time_ns(process: u32, tid: i32) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Memory of this process and of a meter, and the kernel's trace buffers for it, in kB.
+/// Memory of this process and of a meter, and the kernel's trace buffers for it, in kB. Pages of the program files do not count: the
+/// kernel drops them where it needs memory.
 pub fn memory_kb(meter: i32, buffers_kb: u64) -> u64 {
-    let resident = |process: u32| {
+    let own = |process: u32| {
         let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        own_kb(&text)
+    };
+    [std::process::id(), meter.unsigned_abs()].into_iter().map(own).sum::<u64>() + buffers_kb
+}
+
+/// Of a `/proc/PID/status`: resident memory that no file backs.
+fn own_kb(status: &str) -> u64 {
+    let of = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         line.split_whitespace().next()?.parse::<u64>().ok()
     };
-    [std::process::id(), meter.unsigned_abs()].into_iter().filter_map(resident).sum::<u64>() + buffers_kb
+    ["RssAnon", "RssShmem"].into_iter().filter_map(of).sum()
 }
 
 #[cfg(test)]
@@ -143,6 +157,13 @@ mod tests {
         let both = spent.and(&Spent { elapsed: Duration::from_secs(10), ..Spent::default() });
         assert!((both.percent(200.0) - 0.2).abs() < 1e-9);
         assert_eq!(Spent::default().percent(200.0), 0.0);
+    }
+
+    #[test]
+    fn memory_that_no_file_backs_counts() {
+        let status = "VmRSS:\t   10000 kB\nRssAnon:\t    4668 kB\nRssFile:\t    5032 kB\nRssShmem:\t     300 kB\n";
+        assert_eq!((own_kb(status), own_kb("")), (4968, 0));
+        assert!(memory_kb(i32::MAX, 7) > 7);
     }
 
     #[test]

@@ -4,10 +4,13 @@ use account::brief::BYTES_MAX;
 use account::brief::fitted::{Shrink, fitted};
 use account::brief::short::Short;
 use account::brief::spike::BriefSpike;
+use archive::chain::{ChainCause, ChainShare};
+use archive::culprit::{Culprit, TaskName};
 use archive::spike::SaveRequest;
 use archive::watched::WatchedKind;
 use archive::watched::guard::EventKind;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Counts changes of the entries that a reader must know.
 pub const GUARD_VERSION: u32 = 1;
@@ -32,6 +35,8 @@ pub enum Fact {
     Miss(Box<Account>),
     /// The last seconds, on request.
     Saved(Box<Account>),
+    /// A chain of threads that missed its deadline.
+    Chain(Box<ChainMiss>),
     /// Misses without an account of their own.
     Suppressed {
         misses: u64,
@@ -94,6 +99,9 @@ pub struct Account {
     /// From the instant at which the thread ran until this account; `None` of a recovered one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_ms: Option<i64>,
+    /// That instant; `None` of an archive from an earlier boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ran_unix_ns: Option<i64>,
     /// Misses since the account before that have none.
     #[serde(skip_serializing_if = "is_zero")]
     pub suppressed: u64,
@@ -101,6 +109,68 @@ pub struct Account {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shed: Vec<EventKind>,
     pub account: BriefSpike,
+}
+
+/// A missed deadline of a chain with its account.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChainMiss {
+    pub session: Short,
+    /// From the end of the chain until this account; `None` of a recovered one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<i64>,
+    /// The end of the chain; `None` of an archive from an earlier boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_unix_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shed: Vec<EventKind>,
+    pub account: ChainAccount,
+}
+
+/// The account of a chain.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChainAccount {
+    pub archive: Short,
+    pub spike: u32,
+    pub chain: Short,
+    pub latency_ns: i64,
+    pub deadline_ns: i64,
+    /// It had not ended yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
+    /// In this session so far, and how many of them missed the deadline.
+    pub instances: u64,
+    pub missed: u64,
+    /// `None` if the trace does not have the instance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateStage>,
+}
+
+/// The stage that was late, and its cause.
+#[derive(Debug, Clone, Serialize)]
+pub struct LateStage {
+    /// From 1.
+    pub stage: usize,
+    pub thread: TaskName,
+    pub stage_ns: i64,
+    /// Median of the other instances in the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordinary_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<Culprit>,
+    pub cause_ns: i64,
+    /// `None` if it has no room.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ChainCause>,
+    /// Sums of the whole instance; empty if they have no room.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ledger: BTreeMap<ChainShare, i64>,
+}
+
+impl Shrink for LateStage {
+    fn shrink(&mut self) -> bool {
+        let had_cause = self.cause.take().is_some();
+        had_cause || !std::mem::take(&mut self.ledger).is_empty()
+    }
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -111,6 +181,7 @@ impl Shrink for Entry {
     fn shrink(&mut self) -> bool {
         match &mut self.fact {
             Fact::Miss(account) | Fact::Saved(account) => account.account.shrink(),
+            Fact::Chain(missed) => missed.account.late.as_mut().is_some_and(Shrink::shrink),
             _ => false,
         }
     }

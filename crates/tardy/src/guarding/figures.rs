@@ -1,6 +1,7 @@
 //! The figures of a guard since its start, and their text for Prometheus.
 
 use archive::sample::Second;
+use archive::watched::chain::MissedChain;
 use std::collections::BTreeMap;
 
 /// Accounts without a known cause.
@@ -16,6 +17,25 @@ pub struct SeriesFigures {
     pub misses: u64,
 }
 
+/// Missed deadlines of a chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainFigures {
+    before: u64,
+    session: String,
+    missed: u64,
+}
+
+impl ChainFigures {
+    fn count(&mut self, session: &str, missed: u64) {
+        if self.session != session {
+            self.before += self.missed;
+            session.clone_into(&mut self.session);
+            self.missed = 0;
+        }
+        self.missed = self.missed.max(missed);
+    }
+}
+
 /// Counters since the start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
@@ -24,6 +44,8 @@ pub struct Figures {
     misses_before: u64,
     pub series: BTreeMap<u32, SeriesFigures>,
     pub by_culprit: BTreeMap<String, u64>,
+    /// Missed deadlines of each chain: before the current session, and in it.
+    pub chains: BTreeMap<String, ChainFigures>,
     pub saved: u64,
     pub undelivered: u64,
     pub blind_ms: u64,
@@ -67,6 +89,11 @@ impl Figures {
         *self.by_culprit.entry(culprit.unwrap_or(UNKNOWN).to_owned()).or_default() += 1;
     }
 
+    /// Takes the count of a session into account, which a missed deadline has.
+    pub fn chain_missed(&mut self, session: &str, missed: &MissedChain) {
+        self.chains.entry(missed.name.clone()).or_default().count(session, missed.missed);
+    }
+
     pub fn accounts(&self) -> u64 {
         self.by_culprit.values().sum()
     }
@@ -94,6 +121,12 @@ impl Figures {
             .map(|(name, count)| (format!("{{culprit=\"{name}\"}}"), count.to_string()))
             .collect();
         counter("accounts_total", "Accounts of misses, by their first culprit.", &culprits, "counter");
+        let chains: Vec<(String, String)> = self
+            .chains
+            .iter()
+            .map(|(name, chain)| (format!("{{chain=\"{}\"}}", label(name)), (chain.before + chain.missed).to_string()))
+            .collect();
+        counter("chain_missed_total", "Missed deadlines of chains.", &chains, "counter");
         counter("suppressed_total", "Misses without an account.", &one(self.suppressed().to_string()), "counter");
         counter("saved_total", "Stretches saved on request.", &one(self.saved.to_string()), "counter");
         counter(
@@ -127,6 +160,12 @@ impl Figures {
     }
 }
 
+/// The value of a label of Prometheus.
+fn label(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    escaped.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,14 +193,31 @@ mod tests {
     fn prometheus_gets_a_counter_for_each_culprit() {
         let mut figures = Figures { cost_percent: 0.1234, budget_percent: 0.5, ..Figures::default() };
         figures.accounted(Some("softirq"));
+        for (session, missed) in [("a", 3), ("a", 4), ("b", 2)] {
+            let missed = MissedChain {
+                name: "to \"motor\"".into(),
+                stimulus_ns: 0,
+                end_ns: 9,
+                deadline_ns: 5,
+                is_open: false,
+                instances: 10,
+                missed,
+            };
+            figures.chain_missed(session, &missed);
+        }
         let text = figures.prometheus();
         for line in [
             "tardy_guard_accounts_total{culprit=\"softirq\"} 1",
             "tardy_guard_cost_percent 0.123",
+            "tardy_guard_chain_missed_total{chain=\"to \\\"motor\\\"\"} 6",
             "# TYPE tardy_guard_misses_total counter",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
         }
-        assert!(text.lines().all(|line| line.starts_with("# ") || line.split(' ').count() == 2), "{text}");
+        assert!(
+            text.lines()
+                .all(|line| line.starts_with("# ") || line.split_once("} ").is_some() || line.split(' ').count() == 2),
+            "{text}"
+        );
     }
 }

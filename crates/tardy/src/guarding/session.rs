@@ -11,6 +11,7 @@ use super::signals::GuardSignals;
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
 use archive::spike::Spike;
+use archive::watched::chain::FollowedChain;
 use archive::watched::guard::GuardSettings;
 use archive::watched::{WatchSettings, WatchedKind};
 use machines::KnownTarget;
@@ -24,8 +25,10 @@ use words::guarding;
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
-/// Stretch over which the cost is weighed.
-const WEIGHED: Duration = Duration::from_secs(10);
+/// Reading the cost costs something, too.
+const COST_EVERY: Duration = Duration::from_millis(4500);
+/// Stretch over which the cost is weighed: two readings.
+const WEIGHED: Duration = Duration::from_secs(9);
 /// Series of a session after which the next one begins: threads come and go, and each keeps its figures.
 const SERIES_MAX: usize = 1000;
 /// A real-time task may keep the meter from the CPU for a while.
@@ -41,6 +44,7 @@ const EVENTS_SHED: &str = "meter.events-shed";
 /// State that the sessions of a guard share.
 pub struct Guard {
     pub config: GuardConfig,
+    pub chains: Vec<FollowedChain>,
     pub typed: Vec<String>,
     pub meter: PathBuf,
     pub signals: GuardSignals,
@@ -50,6 +54,8 @@ pub struct Guard {
     /// Price of a recorded event, once it is known.
     pub event_ns: Option<f64>,
     pub untraced: Option<Untraced>,
+    /// The first figure of the cost is on standard error.
+    pub cost_is_said: bool,
     /// Everything since the start.
     pub spent: Spent,
     /// End of the session before.
@@ -68,7 +74,7 @@ struct Following<'a> {
 }
 
 /// The settings of a session; `pid` is the process of a pid file or of a command.
-fn settings(config: &GuardConfig, pid: Option<i32>) -> RunSettings {
+fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>) -> RunSettings {
     let limit_ns = config.watch.limit.map(|limit| limit.ns());
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
     let guard =
@@ -90,7 +96,7 @@ fn settings(config: &GuardConfig, pid: Option<i32>) -> RunSettings {
             rest_ns: config.accounts.rest.0,
             ..TraceSettings::default()
         },
-        watch: Some(WatchSettings { guard: Some(guard), ..config.watch.request(pid) }),
+        watch: Some(WatchSettings { guard: Some(guard), chains: chains.to_vec(), ..config.watch.request(pid) }),
         ..RunSettings::default()
     }
 }
@@ -103,7 +109,7 @@ impl Guard {
     pub fn session(&mut self, pid: Option<i32>, released: &mut dyn FnMut()) -> anyhow::Result<RunOutcome> {
         let here = KnownTarget::local();
         let (directory, id) = self.shared.ring().new_session(&here.host_name())?;
-        let settings = settings(&self.config, pid);
+        let settings = settings(&self.config, &self.chains, pid);
         let stop = self.signals.begin_session();
         let mut target = here.open(&self.meter, crate::measuring::machine::reporting(), stop.clone())?;
         let request = RunRequest {
@@ -193,7 +199,9 @@ impl Following<'_> {
 
     fn look_after_cost(&mut self) {
         let Some(cost) = &mut self.cost else { return };
-        self.weighed = self.weighed.and(&cost.read());
+        if cost.is_older_than(COST_EVERY) {
+            self.weighed = self.weighed.and(&cost.read());
+        }
         if self.weighed.elapsed >= WEIGHED {
             self.weigh();
         }
@@ -213,6 +221,9 @@ impl Following<'_> {
         guard.spent = guard.spent.and(&weighed);
         let cost_percent = weighed.percent(event_ns);
         let budget_percent = guard.config.cost.budget_percent;
+        if !std::mem::replace(&mut guard.cost_is_said, true) {
+            complain!("tardy guard: {}", guarding::cost(cost_percent, budget_percent));
+        }
         if let Some(kinds) = guard.shedding.weigh(cost_percent, weighed.elapsed) {
             guard.signals.requests.shed(kinds);
             let kinds = guard.shedding.kinds().to_vec();

@@ -31,6 +31,9 @@ pub struct GuardArguments {
     /// A cycle longer than this is a miss
     #[arg(long, value_name = "TIME", value_parser = positive_time_ns, help_heading = "Limits")]
     cycle_limit: Option<u64>,
+    /// A chain of FILE that misses its deadline is a miss
+    #[arg(long, value_name = "FILE", help_heading = "Limits")]
+    chain: Option<PathBuf>,
     /// Place of accounts and archives [default: /var/lib/tardy/guard]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     directory: Option<PathBuf>,
@@ -51,6 +54,7 @@ impl Verb for GuardArguments {
     const EXAMPLES: &'static [&'static str] = &[
         "tardy guard --limit 200us -- ./robot --config arm.toml",
         "tardy guard --comm 'robot*' --limit 200us --directory guard",
+        "tardy guard --chain robot.toml --limit 2ms -- ./robot",
         "tardy guard --config /etc/tardy/guard/robot.toml",
         "tardy guard --save --directory guard",
         "tardy guard --print-config",
@@ -105,6 +109,9 @@ fn config(arguments: &GuardArguments) -> anyhow::Result<GuardConfig> {
     let limit = arguments.limit.map(|limit_ns| Time(limit_ns.unsigned_abs()));
     config.watch.limit = limit.or(config.watch.limit);
     config.watch.cycle_limit = arguments.cycle_limit.map(Time).or(config.watch.cycle_limit);
+    if let Some(chain) = &arguments.chain {
+        config.watch.chains = Some(std::path::absolute(chain)?);
+    }
     if let Some(directory) = &arguments.directory {
         config.ring.directory.clone_from(directory);
     }

@@ -72,6 +72,10 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let declared = declared.transpose()?;
     let known = machine::find(&arguments.target)?;
     let mut settings = arguments.settings(&known)?;
+    if let Some((watch, (_, file))) = settings.watch.as_mut().zip(declared.as_ref()) {
+        // Deadlines that only a whole trace shows are judged later, by what other spikes kept.
+        watch.chains = chained::followed(file).unwrap_or_default();
+    }
     let output = &arguments.output;
     let silent = output.json || output.quiet;
     let meter = MeterPlaces::of_process().find()?;

@@ -25,16 +25,21 @@ struct Guarded {
 impl Guarded {
     /// `None` where this machine cannot guard.
     fn with(kinds: &[&str]) -> Option<Self> {
-        let meter = real_meter().filter(|_| met(&[Root, Tracefs, Program("cc")]))?;
-        let folder = tempfile::tempdir().unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/planted.c");
-        let program = folder.path().join("planted");
-        let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&program).arg(source).status();
-        assert!(compiled.unwrap().success());
-        let planted = Command::new(&program).args(["0", "4000"]).args(kinds).stdout(Stdio::null()).spawn().unwrap();
-        let mut guarded = Self { folder, meter, guard: None, planted };
+        let mut guarded = Self::beside("planted", &[&["0", "4000"], kinds].concat())?;
         guarded.start();
         Some(guarded)
+    }
+
+    /// A program of `tests/programs`, and no guard yet.
+    fn beside(program: &str, words: &[&str]) -> Option<Self> {
+        let meter = real_meter().filter(|_| met(&[Root, Tracefs, Program("cc")]))?;
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{program}.c"));
+        let program = folder.path().join(program);
+        let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&program).arg(source).status();
+        assert!(compiled.unwrap().success());
+        let planted = Command::new(&program).args(words).stdout(Stdio::null()).spawn().unwrap();
+        Some(Self { folder, meter, guard: None, planted })
     }
 
     fn tardy(&self, words: &[&str]) -> Command {
@@ -45,9 +50,12 @@ impl Guarded {
     }
 
     fn start(&mut self) {
+        self.start_with(&["--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"]);
+    }
+
+    fn start_with(&mut self, words: &[&str]) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("lines")).unwrap();
-        let words = ["--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"];
-        self.guard = Some(self.tardy(&words).stderr(log).spawn().unwrap());
+        self.guard = Some(self.tardy(words).stderr(log).spawn().unwrap());
     }
 
     /// Signals the guard and waits for its end. Returns whether it ended with success.
@@ -74,6 +82,12 @@ impl Guarded {
             findings.iter().any(|finding| finding["culprit"] == culprit)
         };
         self.has(|entry| entry["kind"] == "miss" && entry["thread"] == "planted" && names(entry))
+    }
+
+    fn explain(&self, words: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tardy"));
+        let explained = command.arg("explain").args(words).current_dir(self.folder.path()).output().unwrap();
+        String::from_utf8_lossy(&explained.stdout).into_owned()
     }
 
     fn lines(&self) -> String {
@@ -114,6 +128,41 @@ fn planted_misses_are_accounted_for_and_the_last_seconds_saved() {
     assert_eq!(last["kind"], "stopped", "{last}");
     assert!(last["misses"].as_u64() >= Some(2) && last["memory_kb"].as_u64() > Some(0), "{last}");
     assert!(guarded.lines().contains("plant-hog"), "{}", guarded.lines());
+}
+
+const CHAIN: &str = r#"
+[[chain]]
+name = "sensor to motor"
+deadline = "5ms"
+period = "10ms"
+stages = ["pipe-sensor", "pipe-motor"]
+"#;
+
+#[test]
+fn a_missed_deadline_of_a_chain_names_the_stage_and_its_cause() {
+    let Some(mut guarded) = Guarded::beside("pipeline", &["hog"]) else { return };
+    fs::write(guarded.folder.path().join("chains.toml"), CHAIN).unwrap();
+    guarded.start_with(&["--comm", "pipe-*", "--chain", "chains.toml"]);
+    let names_the_hog = |entry: &Value| {
+        let late = &entry["account"]["late"];
+        let (stage, culprit) = (late["stage"].as_u64(), late["culprit"].as_str());
+        entry["kind"] == "chain" && (stage, culprit) == (Some(2), Some("other-rt-task"))
+    };
+    wait_until("the stage is named", || guarded.has(names_the_hog));
+    assert!(guarded.end(Signal::TERM), "{}", guarded.lines());
+    let entries = guarded.entries();
+    let found = entries.iter().find(|entry| names_the_hog(entry)).unwrap();
+    let account = &found["account"];
+    let ledger: i64 = account["late"]["ledger"].as_object().unwrap().values().filter_map(Value::as_i64).sum();
+    assert!(account["latency_ns"].as_i64() > account["deadline_ns"].as_i64() && ledger >= 5_000_000, "{found}");
+    assert!(account["instances"].as_u64() > account["missed"].as_u64(), "{found}");
+    let lines = guarded.lines();
+    assert!(lines.contains("pipe-hog"), "{lines}");
+    let archive = account["archive"].as_str().unwrap();
+    let explained = guarded.explain(&[archive, "--chain", "chains.toml", "--json"]);
+    let explained: Value = serde_json::from_str(&explained).unwrap();
+    let latencies = explained["chains"][0]["findings"].as_array().unwrap().iter();
+    assert!(latencies.map(|finding| &finding["latency_ns"]).any(|ns| ns.as_i64() > Some(5_000_000)), "{explained}");
 }
 
 #[test]

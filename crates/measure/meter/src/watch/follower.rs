@@ -231,9 +231,10 @@ impl Reading {
             followed.wakeups.realtime_offset_ns = clock::realtime_ns() - clock::monotonic_ns();
             let mut finished = Vec::new();
             for event in self.waiting.drain(..ready) {
-                followed.wakeups.apply(&event, &mut finished);
+                followed.apply(&event, &mut finished);
                 announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample).map(announced_of)));
             }
+            followed.expire_chains(horizon_ns);
         }
         if let Some(announcer) = &mut self.announcer {
             announcer.announce(announced);

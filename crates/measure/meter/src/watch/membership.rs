@@ -24,10 +24,9 @@ impl Members {
         self.group.whom()
     }
 
-    /// The threads of its processes, without the tool's own.
-    pub fn threads(&mut self) -> Vec<ThreadFound> {
-        let others = targets::processes_of_others(std::process::id() as i32);
-        others.filter(|pid| self.has(*pid)).flat_map(targets::threads_of).collect()
+    /// The threads of a process, if it belongs to the group.
+    pub fn threads(&mut self, pid: i32) -> Vec<ThreadFound> {
+        if self.has(pid) { targets::threads_of(pid) } else { Vec::new() }
     }
 
     fn has(&mut self, pid: i32) -> bool {

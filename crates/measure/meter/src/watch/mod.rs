@@ -11,6 +11,7 @@ mod generations;
 mod log_reader;
 mod marks;
 mod membership;
+mod process_looks;
 mod recording;
 mod selection;
 pub mod start;
@@ -52,6 +53,7 @@ use std::time::Duration;
 use targets::ThreadFound;
 pub use threads::WatchedThreads;
 use threads::{Beginning, Following};
+use wakeups::chain_watch::ChainWatch;
 use wakeups::followed::Followed;
 use wakeups::series::Terms;
 use wakeups::wakeups::Wakeups;
@@ -100,7 +102,9 @@ pub fn assemble<'a, W: Write>(
         worst_kept: settings.worst_kept as usize,
         every_sample: settings.every_sample,
     };
-    let followed = Arc::new(Mutex::new(Followed::new(wakeups, terms)));
+    let mut followed = Followed::new(wakeups, terms);
+    followed.chains = request.chains.iter().cloned().map(ChainWatch::new).collect::<Result<_, _>>()?;
+    let followed = Arc::new(Mutex::new(followed));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(plan, &tids);
     let lateness = Lateness { from_ns: soon_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };

@@ -1,7 +1,9 @@
 //! The threads that a request names, by whatever it names them.
 
+use super::process_looks::ProcessLooks;
 use super::start;
 use super::targets::{self, ThreadFound};
+use crate::kernel::clock;
 use crate::problem::MeterProblem;
 use crate::watch::membership::Members;
 use archive::watched::WatchSettings;
@@ -12,19 +14,20 @@ pub enum Selection {
     /// A process with its descendants; `ours` is held back until everything is armed.
     Process { pid: i32, ours: bool },
     /// Threads of any process by their name.
-    Named { pattern: Pattern, name: String },
+    Named { pattern: Pattern, name: String, looks: ProcessLooks },
     /// The processes of a control group.
-    Group(Members),
+    Group { members: Members, looks: ProcessLooks },
 }
 
 impl Selection {
     /// # Errors
     /// The request names nothing, or what no thread can be called.
     pub fn of(request: &WatchSettings) -> Result<Self, MeterProblem> {
+        let looks = ProcessLooks::of(request.guard.is_some());
         match (request.pid, &request.comm, &request.group) {
             (Some(pid), ..) => Ok(Self::Process { pid, ours: request.ours }),
-            (_, Some(name), _) => Ok(Self::Named { pattern: Pattern::new(name)?, name: name.clone() }),
-            (_, _, Some(group)) => Ok(Self::Group(Members::of(group.clone()))),
+            (_, Some(name), _) => Ok(Self::Named { pattern: Pattern::new(name)?, name: name.clone(), looks }),
+            (_, _, Some(group)) => Ok(Self::Group { members: Members::of(group.clone()), looks }),
             _ => Err(MeterProblem::NothingToWatch),
         }
     }
@@ -43,8 +46,14 @@ impl Selection {
     pub fn threads(&mut self) -> Vec<ThreadFound> {
         match self {
             Self::Process { pid, .. } => targets::threads_below(*pid),
-            Self::Named { pattern, .. } => targets::threads_called(pattern, std::process::id() as i32),
-            Self::Group(members) => members.threads(),
+            Self::Named { pattern, looks, .. } => {
+                let matching = |pid| {
+                    let threads = targets::threads_of(pid).into_iter();
+                    threads.filter(|found| pattern.fits(found.name.as_bytes())).collect()
+                };
+                looks.threads(clock::monotonic_ns(), matching)
+            }
+            Self::Group { members, looks } => looks.threads(clock::monotonic_ns(), |pid| members.threads(pid)),
         }
     }
 
@@ -65,7 +74,7 @@ impl Selection {
         match self {
             Self::Process { pid, .. } => MeterProblem::NoProcess { pid: *pid },
             Self::Named { name, .. } => MeterProblem::NoSuchThread { name: name.clone() },
-            Self::Group(members) => MeterProblem::NoProcessInGroup { group: members.whom() },
+            Self::Group { members, .. } => MeterProblem::NoProcessInGroup { group: members.whom() },
         }
     }
 }

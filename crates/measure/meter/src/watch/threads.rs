@@ -18,7 +18,7 @@ use crate::trace::capture::{Announced, Saved};
 use crate::trace::stacks::{StackSampling, THREADS_MAX};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
-use archive::spike::SaveRequest;
+use archive::spike::{RequestSource, SaveRequest};
 use archive::watched::guard::EventKind;
 use archive::watched::{PageFaults, SAVED_NS, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,8 @@ const LOOK_AROUND_NS: i64 = 200_000_000;
 const GUARD_LOOKS_NS: i64 = 2_000_000_000;
 /// Interval between stretches that programs ask to keep: each takes the time and the disk space of a whole buffer.
 const SAVE_RESTS_NS: i64 = 2_000_000_000;
+/// Length of what is kept before a chain's stimulus: ordinary instances show what the late one did otherwise.
+const CHAIN_BEFORE_NS: u64 = 500_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
 const CONTROL_EVERY_NS: i64 = 2_000_000_000;
 /// Fewest samples of a series before a control is requested.
@@ -277,12 +279,20 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     fn save_requested(&mut self, now_ns: i64) -> Option<SaveRequest> {
-        self.marks.as_mut()?.take(now_ns).filter(|_| self.save_rests.is_due(now_ns))
+        // The worst of several stands for all: each has how many there were so far.
+        let missed = std::mem::take(&mut lock(&self.followed).missed_chains);
+        let of_chain = missed.into_iter().max_by_key(|missed| missed.latency_ns() - missed.deadline_ns);
+        let of_chain = of_chain.map(|missed| SaveRequest::new(RequestSource::Chain(missed), ""));
+        let request = of_chain.or_else(|| self.marks.as_mut()?.take(now_ns))?;
+        self.save_rests.is_due(now_ns).then_some(request)
     }
 
     fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {
         let output = self.saves.as_ref()?;
-        let saved_ns = self.request.guard.map_or(SAVED_NS, |guard| guard.saved_ns);
+        let saved_ns = match request.missed_chain() {
+            Some(missed) => now_ns.saturating_sub(missed.stimulus_ns).max(0).unsigned_abs() + CHAIN_BEFORE_NS,
+            None => self.request.guard.map_or(SAVED_NS, |guard| guard.saved_ns),
+        };
         let asked_ns = now_ns.saturating_sub_unsigned(saved_ns);
         let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));
         // Where the buffers reach back less far than the reading, an account without a trace is better than none.

@@ -39,7 +39,7 @@ impl MeterRequests {
         let shed = shed.map(|kinds| format!("shed {kinds}\n")).unwrap_or_default();
         let save = save.map(|SaveRequest { by, reason }| match by {
             RequestSource::Key => format!("save key {reason}\n"),
-            RequestSource::Signal | RequestSource::Program => "save\n".into(),
+            RequestSource::Signal | RequestSource::Program | RequestSource::Chain(_) => "save\n".into(),
         });
         shed + &save.unwrap_or_default()
     }
