@@ -1,6 +1,6 @@
 //! The thread that accounts for misses: explains each, writes it to the log, and hands it to the outputs.
 
-use super::entry::{Account as AccountOfMiss, Fact};
+use super::entry::{Account as AccountOfMiss, Fact, Reset};
 use super::figures::Figures;
 use super::outputs::{Outputs, Weight};
 use super::rate::Rate;
@@ -32,8 +32,17 @@ pub struct Late {
     pub thread: String,
     pub limit_ns: Option<i64>,
     pub shed: &'static [EventKind],
-    /// It is reported by a later guard than the one that found it.
-    pub recovered: bool,
+    pub found: Found,
+}
+
+/// When a late wake-up was found.
+pub enum Found {
+    /// By this guard, while it watches.
+    Now,
+    /// By an earlier guard, which was killed before it accounted for it.
+    Before,
+    /// In the memory that a reset of the machine kept.
+    AtReset(Box<Reset>),
 }
 
 /// Work for the thread.
@@ -154,7 +163,8 @@ impl Accounting {
     fn account(&mut self, late: Late) {
         let Some(spike) = late.run.spikes.first().cloned() else { return };
         let saved = spike.requested;
-        if !saved && !late.recovered && !self.rate.allows(monotonic_ns()) {
+        let is_new = matches!(late.found, Found::Now);
+        if !saved && is_new && !self.rate.allows(monotonic_ns()) {
             return;
         }
         let account = Account::of(late.run, ExplanationSource::Traces);
@@ -165,7 +175,7 @@ impl Accounting {
             let mut figures = self.shared.figures();
             if saved {
                 figures.saved += 1;
-            } else if !late.recovered {
+            } else if is_new {
                 figures.accounted(first.map(|finding| finding.culprit.id()));
             }
             figures.suppressed()
@@ -178,7 +188,15 @@ impl Accounting {
             cpu: spike.sample.cpu,
             cause: &culprit(explanation),
         };
-        let line = words.line(saved, late.recovered);
+        let line = match &late.found {
+            Found::AtReset(reset) => {
+                let ended = guarding::reset(reset.uptime_ns, reset.last_unix_ns, reset.silent_ns);
+                format!("{ended}; {}", words.line(guarding::When::AtReset { unfinished: reset.unfinished }))
+            }
+            _ if saved => words.line(guarding::When::Saved),
+            Found::Now => words.line(guarding::When::Now),
+            Found::Before => words.line(guarding::When::Before),
+        };
         let where_to_look = guarding::more(&account.run().directory.display().to_string(), spike.number);
         let after_ms = (monotonic_ns() - spike.sample.seen_ns()) / 1_000_000;
         let fact = Box::new(AccountOfMiss {
@@ -188,13 +206,17 @@ impl Accounting {
             sample: spike.watched,
             request: spike.request.clone(),
             limit_ns: late.limit_ns,
-            after_ms: (!late.recovered).then_some(after_ms),
+            after_ms: is_new.then_some(after_ms),
             suppressed: suppressed.saturating_sub(self.reported),
             shed: late.shed.to_vec(),
             account: brief,
         });
         (self.reported, self.reported_ns) = (suppressed.max(self.reported), monotonic_ns());
-        let fact = if saved { Fact::Saved(fact) } else { Fact::Miss(fact) };
+        let fact = match late.found {
+            Found::AtReset(reset) => Fact::Reset(Box::new(Reset { miss: Some(fact), ..*reset })),
+            _ if saved => Fact::Saved(fact),
+            Found::Now | Found::Before => Fact::Miss(fact),
+        };
         if let Some((number, entry)) = self.append(fact) {
             self.outputs.deliver(number, &entry);
         }

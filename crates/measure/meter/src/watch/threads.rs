@@ -282,7 +282,7 @@ impl SampleSource for WatchedThreads<'_> {
 
     fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {
         let output = self.saves.as_ref()?;
-        let saved_ns = self.request.guard.map_or(SAVED_NS, |guard| guard.saved_ns);
+        let saved_ns = self.request.guard.as_ref().map_or(SAVED_NS, |guard| guard.saved_ns);
         let asked_ns = now_ns.saturating_sub_unsigned(saved_ns);
         let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));
         // Where the buffers reach back less far than the reading, an account without a trace is better than none.
