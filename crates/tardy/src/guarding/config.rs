@@ -213,7 +213,7 @@ impl GuardConfig {
         let kept = &self.ring.kept_instance;
         if !kept.is_empty() && !is_kept_name(kept) {
             return refuse(format!(
-                "ring.kept_instance is no name of an instance of a guard; begin it with `{INSTANCE_PREFIX}` and a letter, as in `{INSTANCE_PREFIX}kept`"
+                "ring.kept_instance cannot be the name of an instance of a guard; begin it with `{INSTANCE_PREFIX}` and a letter, as in `{INSTANCE_PREFIX}kept`"
             ));
         }
         within("cost.budget_percent", (0.01..=100.0).contains(&self.cost.budget_percent), "0.01 to 100")?;

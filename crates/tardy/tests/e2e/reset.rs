@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(400);
 const STUCK_FOR: Duration = Duration::from_secs(4);
 const DISK_BYTES: u64 = 64 << 20;
 
-/// The first process. At the first boot somebody resets the machine from outside, at the second the kernel does, at the third it ends.
+/// The first process. At the first boot QEMU resets the machine, at the second the kernel does, at the third it ends.
 const INIT: &str = r#"#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /tmp /disk /root
 /bin/busybox --install -s /bin
@@ -97,7 +97,7 @@ fn initramfs(lab: &Lab, modules: Vec<(String, Vec<u8>)>) -> PathBuf {
         fs::write(root.join(format!("modules/{number:02}-{name}.ko")), bytes).unwrap();
     }
     let meter = machines::meter_places::MeterPlaces::of_process().find().unwrap();
-    fs::copy(meter, root.join("tardy-meter")).unwrap();
+    copied(&meter, &root);
     let tardy = lab.path("tardy");
     // With its debug information it would not fit the memory.
     let stripped = Command::new("strip").arg("-o").arg(&tardy).arg(env!("CARGO_BIN_EXE_tardy")).status();
@@ -173,6 +173,4 @@ fn a_miss_in_whose_middle_the_machine_was_reset_is_accounted_for_after_the_boot(
     assert_eq!(resets.len(), 2, "{kinds:?}: {}", text(&lab.path("console")));
     assert!(!kinds.contains(&"killed"), "{kinds:?}");
     resets.into_iter().for_each(assert_accounted);
-    let console = text(&lab.path("console"));
-    assert!(console.contains("when the machine stopped, stuck-arm was"), "{console}");
 }
