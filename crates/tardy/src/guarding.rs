@@ -2,9 +2,11 @@
 //!
 //! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
 //! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
-//! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
+//! [`outputs`]. [`boot_state`] is for the guard after a reset of the machine, which finds the events in [`last_boot`] and the miss in [`reset`].
+//! [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
 
 mod accounts;
+mod boot_state;
 mod chains;
 mod command;
 pub mod config;
@@ -12,10 +14,12 @@ mod cost;
 mod entry;
 mod figures;
 mod known;
+mod last_boot;
 mod outputs;
 mod price;
 mod rate;
 mod recovery;
+mod reset;
 mod ring;
 pub mod save;
 mod session;
@@ -32,16 +36,19 @@ use accounts::{Accounts, Shared, monotonic_ns};
 use anyhow::Context;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use boot_state::BootWriter;
 use chains::GuardedChains;
 use command::GuardedCommand;
 use config::GuardConfig;
 use cost::Spent;
 use entry::{Fact, Started, Stopped};
 use figures::Figures;
+use last_boot::LastBoot;
 use machines::meter_places::MeterPlaces;
 use outputs::Outputs;
 use price::Untraced;
 use rate::Rate;
+use recovery::{Ended, Killed};
 use ring::DiskRing;
 use session::Guard;
 use shedding::Shedding;
@@ -75,7 +82,8 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let chains = GuardedChains::read(&config, folder)?;
     let followed = chains.as_ref().map(|chains| chains.followed.clone()).unwrap_or_default();
     GuardState::own().write(&directory)?;
-    let killed = recovery::killed(&ring);
+    let before = Before::of(&ring, &config);
+    let boot = BootWriter::begin(&directory, &config.ring.kept_instance)?;
     let shared = Shared {
         ring: Arc::new(Mutex::new(ring)),
         figures: Arc::new(Mutex::new(Figures::default())),
@@ -83,8 +91,8 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     };
     let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
     let accounts = Accounts::start(shared.clone(), outputs, (rate, chains)).context("failed to start a thread")?;
-    if let Some(killed) = killed {
-        recovery::report(killed, &config, &accounts);
+    if let Some(Before { killed, run, ended }) = before {
+        recovery::report(killed, run, ended, &config, &accounts);
     }
     let mut command = GuardedCommand::start(&meter, words)?;
     announce(&config, &directory, words);
@@ -104,12 +112,39 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         spent: Spent::default(),
         ended: None,
         complained: BTreeSet::new(),
+        boot,
     };
     let ended = follow(&mut guard, &mut command);
     let exit = command.map(GuardedCommand::end);
     stop(guard, &directory);
     ended?;
     Ok(exit.unwrap_or(Exit::Measured))
+}
+
+/// A guard before this one that did not end by itself.
+struct Before {
+    killed: Killed,
+    /// Its last archive.
+    run: Option<Run>,
+    ended: Ended,
+}
+
+impl Before {
+    /// Takes what it left, and what the memory keeps of the last boot, before this boot is recorded there.
+    fn of(ring: &DiskRing, config: &GuardConfig) -> Option<Self> {
+        let killed = recovery::killed(ring)?;
+        let run = killed.run();
+        let Some(mut last) = LastBoot::take(ring.directory()) else {
+            return Some(Self { killed, run, ended: Ended::Killed });
+        };
+        let of_boot = run.as_ref().filter(|run| run.boot_id.as_deref() == Some(last.state.boot_id.as_str()));
+        let known_until_ns = Killed::known_until_ns(of_boot, config);
+        let ended = match reset::stored(&mut last, ring, config, known_until_ns) {
+            Some(interrupted) => Ended::Reset(Box::new(interrupted)),
+            None => Ended::Restarted,
+        };
+        Some(Self { killed, run, ended })
+    }
 }
 
 /// Session after session.
@@ -235,5 +270,6 @@ fn stop(guard: Guard, directory: &Path) {
     guard.accounts.tick();
     guard.accounts.fact(Fact::Stopped(stopped), line);
     guard.accounts.end();
+    guard.boot.end();
     GuardState::remove(directory);
 }

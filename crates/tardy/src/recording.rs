@@ -115,7 +115,7 @@ pub fn stored(recorded: &Recorded<'_>, arguments: &RecordingArguments, worst: us
     let name = recorded.name();
     let failed = |why: String| UsageError(format!("failed to explain {name}: {why}"));
     let comm = arguments.comm.as_deref().map(Pattern::new).transpose().map_err(|why| UsageError(why.to_string()))?;
-    let request = Request { tid: arguments.pid, comm, worst: worst.max(KEPT_MIN) };
+    let request = Request { tid: arguments.pid, comm, worst: worst.max(KEPT_MIN), at_end: None };
     let location = arguments.out.as_deref().map_or(Location::Below(Path::new(RUNS)), Location::Archive);
     let (bytes, clock) = recorded.contents(location.parent()).map_err(|why| failed(why.to_string()))?;
     let origin = Origin { file_name: &name, clock: &clock, imported_unix_ns: unix_ns() };

@@ -632,7 +632,11 @@ round_ns: number,
 /**
  * Length of the stretch that is kept on request.
  */
-saved_ns: number, };
+saved_ns: number, 
+/**
+ * Trace instance in memory that a reset of the machine keeps: the guard records into it as well, if the machine has it.
+ */
+kept_instance?: string, };
 
 /**
  * Content of a record, with the names of its numbers.

@@ -41,6 +41,7 @@ struct Timer {
 struct Woken {
     ts_ns: i64,
     timer: Option<Timer>,
+    cpu: u32,
 }
 
 /// A watched thread.
@@ -56,6 +57,8 @@ pub struct Thread {
     /// When it was switched in after a timer woke it, until it sets its next timer.
     cycle_since: Option<(i64, u32)>,
     previous_seen_ns: Option<i64>,
+    /// Where it ran last.
+    cpu: Option<u32>,
 }
 
 impl Thread {
@@ -126,6 +129,12 @@ impl Wakeups {
     pub fn under_way(&self, due: &Range<i64>) -> u64 {
         let late = |thread: &&Thread| !thread.ended && self.wanted(thread) && thread.is_due_in(due);
         self.threads.values().filter(late).count() as u64
+    }
+
+    /// The samples that were under way at an instant, each as if it had ended then: the recording ends there.
+    pub fn under_way_at(&self, now_ns: i64) -> Vec<Finished> {
+        let living = self.threads.iter().filter(|(_, thread)| !thread.ended && self.wanted(thread));
+        living.filter_map(|(tid, thread)| thread.under_way_at(*tid, now_ns)).collect()
     }
 
     fn wanted(&self, thread: &Thread) -> bool {
@@ -251,10 +260,10 @@ impl Wakeups {
         let due = thread.timers.iter().filter(|timer| timer.due_ns <= ts_ns).min_by_key(|timer| timer.due_ns).copied();
         thread.timers.retain(|timer| timer.due_ns > ts_ns);
         if !thread.running {
-            thread.woken = Some(Woken { ts_ns, timer: due });
+            thread.woken = Some(Woken { ts_ns, timer: due, cpu });
         } else if due.is_some() {
             // Its timer expired before it went to sleep: it is already running.
-            thread.woken = Some(Woken { ts_ns, timer: due });
+            thread.woken = Some(Woken { ts_ns, timer: due, cpu });
             thread.given_the_cpu(tid, ts_ns, cpu, finished);
         }
     }
@@ -292,12 +301,29 @@ impl Thread {
         self.timers.retain(|timer| !timer.sleep);
     }
 
+    /// It waits for the CPU, for a timer that is over, or it works after a timer woke it.
+    fn under_way_at(&self, tid: i32, now_ns: i64) -> Option<Finished> {
+        let previous_seen_ns = self.previous_seen_ns;
+        let of =
+            |kind, due_ns, cpu| Finished { tid, kind, cpu, due_ns, seen_ns: now_ns, previous_seen_ns, late_arm: false };
+        if let Some(woken) = self.woken {
+            let (kind, due_ns) =
+                woken.timer.map_or((WatchedKind::Woken, woken.ts_ns), |timer| (WatchedKind::Timer, timer.due_ns));
+            return Some(of(kind, due_ns, self.cpu.unwrap_or(woken.cpu))).filter(|sample| sample.due_ns <= now_ns);
+        }
+        let over = self.timers.iter().filter(|timer| timer.sleep && !self.running && timer.due_ns <= now_ns);
+        let over = over.min_by_key(|timer| timer.due_ns).and_then(|timer| Some((timer.due_ns, self.cpu?)));
+        let sleeps = over.map(|(due_ns, cpu)| of(WatchedKind::Timer, due_ns, cpu));
+        sleeps.or_else(|| self.cycle_since.map(|(since_ns, cpu)| of(WatchedKind::Cycle, since_ns, cpu)))
+    }
+
     fn given_the_cpu(&mut self, tid: i32, ts_ns: i64, cpu: u32, finished: &mut Vec<Finished>) {
         let Some(woken) = self.woken.take() else { return };
         // The end of a sleep also ends its timer.
         self.timers.retain(|timer| !timer.sleep);
         let previous_seen_ns = self.previous_seen_ns.replace(ts_ns);
         let seen_ns = ts_ns;
+        self.cpu = Some(cpu);
         finished.push(match woken.timer {
             Some(Timer { due_ns, armed_ns, .. }) => {
                 self.cycle_since = Some((ts_ns, cpu));

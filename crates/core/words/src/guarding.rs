@@ -1,7 +1,8 @@
 //! Lines of a guard, as the journal shows them.
 
+use crate::calendar::utc;
 use crate::chain::finding;
-use crate::figures::{count, latency};
+use crate::figures::{count, duration, latency};
 use crate::shell::quoted;
 use archive::chain::ChainFinding;
 use archive::watched::WatchedKind;
@@ -20,19 +21,38 @@ pub struct Miss<'a> {
     pub cause: &'a str,
 }
 
+/// When a guard found a miss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    Now,
+    /// On request.
+    Saved,
+    /// Of a guard that was killed.
+    Before,
+    /// In the last events before a reset; `unfinished`: the machine stopped in its middle.
+    AtReset {
+        unfinished: bool,
+    },
+}
+
 impl Miss<'_> {
-    /// One line. `saved`: on request; `recovered`: of a guard that was killed.
-    pub fn line(&self, saved: bool, recovered: bool) -> String {
+    /// One line.
+    pub fn line(&self, when: When) -> String {
         let thread = if self.thread.is_empty() { "a thread" } else { self.thread };
-        let took = match self.kind {
-            Some(WatchedKind::Cycle) => format!("{thread} ran for {}", latency(self.latency_ns)),
-            _ => format!("{thread} woke {} late", latency(self.latency_ns)),
+        let (is_cycle, took) = (self.kind == Some(WatchedKind::Cycle), latency(self.latency_ns));
+        let took = match (is_cycle, when) {
+            (true, When::AtReset { unfinished: true }) => format!("{thread} had been in a cycle for {took}"),
+            (false, When::AtReset { unfinished: true }) => format!("{thread} was {took} late and had not run"),
+            (true, _) => format!("{thread} ran for {took}"),
+            (false, _) => format!("{thread} woke {took} late"),
         };
         let limit = self.limit_ns.map(|limit_ns| format!(" (limit {})", latency(limit_ns))).unwrap_or_default();
-        let before = match (saved, recovered) {
-            (true, _) => "saved the last seconds; the worst wake-up in them: ",
-            (false, true) => "before the last guard was killed, ",
-            (false, false) => "",
+        let before = match when {
+            When::Now => "",
+            When::Saved => "saved the last seconds; the worst wake-up in them: ",
+            When::Before => "before the last guard ended, ",
+            When::AtReset { unfinished: true } => "when the machine stopped, ",
+            When::AtReset { unfinished: false } => "before the machine stopped, ",
         };
         format!("{before}{took}{limit} on CPU {}: {}", self.cpu, self.cause)
     }
@@ -90,6 +110,29 @@ pub fn cost(cost_percent: f64, budget_percent: f64) -> String {
     format!("watching costs {cost_percent:.2} % of a CPU (budget {budget_percent} %)")
 }
 
+/// The end of the last boot, by its last event. `silent_ns`: until this boot began, if it is known.
+pub fn reset(uptime_ns: i64, last_unix_ns: i64, silent_ns: Option<i64>) -> String {
+    let silent = silent_ns.map_or_else(
+        || "a clock was set since".into(),
+        |silent_ns| format!("this boot began {} later", duration(silent_ns)),
+    );
+    let (up, at) = (duration(uptime_ns), utc(last_unix_ns));
+    format!(
+        "the machine was reset while the guard before this one ran: its last event was {up} after its boot, {at}; {silent}"
+    )
+}
+
+/// After [`reset`].
+pub const NO_MISS_AT_RESET: &str = "no watched thread was over its limit";
+
+/// The machine was restarted, and its memory kept nothing; the name is of the instance that is missing.
+pub fn nothing_kept(instance: &str) -> String {
+    format!(
+        "nothing is kept of the last seconds before the restart; Linux 6.12 or later keeps them over a reset with the kernel parameters \
+         `reserve_mem=20M:4096:tardy trace_instance={instance}^traceoff@tardy`"
+    )
+}
+
 /// The kinds of events that are not recorded, and why.
 pub fn shed(kinds: &[EventKind], cost_percent: f64, budget_percent: f64) -> String {
     let cost = cost(cost_percent, budget_percent);
@@ -116,10 +159,27 @@ mod tests {
             cpu: 1,
             cause: "hog had the CPU",
         };
-        let text = miss.line(false, false);
+        let text = miss.line(When::Now);
         assert_eq!(text, "robot woke 812.0 µs late (limit 200.0 µs) on CPU 1: hog had the CPU");
         let cycle = Miss { kind: Some(WatchedKind::Cycle), limit_ns: None, thread: "", ..miss };
-        assert!(cycle.line(true, false).ends_with("a thread ran for 812.0 µs on CPU 1: hog had the CPU"));
+        assert!(cycle.line(When::Saved).ends_with("a thread ran for 812.0 µs on CPU 1: hog had the CPU"));
+        let unfinished = When::AtReset { unfinished: true };
+        assert_eq!(
+            miss.line(unfinished),
+            "when the machine stopped, robot was 812.0 µs late and had not run (limit 200.0 µs) on CPU 1: hog had the CPU"
+        );
+        assert!(cycle.line(unfinished).contains("a thread had been in a cycle for 812.0 µs"));
+    }
+
+    #[test]
+    fn a_reset_says_when_the_last_event_was() {
+        let text = reset(12_300_000_000, 1_800_000_000_000_000_000, Some(4_000_000_000));
+        assert!(
+            text.contains("its last event was 12.3 s after its boot, 2027-01-15") && text.contains("4.0 s later"),
+            "{text}"
+        );
+        assert!(reset(1, 1, None).ends_with("a clock was set since"));
+        assert!(nothing_kept("tardy-kept").contains("trace_instance=tardy-kept^traceoff@tardy"));
     }
 
     #[test]

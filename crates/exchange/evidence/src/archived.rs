@@ -9,8 +9,8 @@ mod tracer;
 use crate::clock::Clock;
 use crate::file::{Contents, Making, contents, is_trace_dat};
 use crate::find::{Found, find};
-use crate::problem::Refusal;
-use crate::request::{Request, busiest};
+use crate::problem::{Lack, Refusal};
+use crate::request::{AtEnd, Request, busiest};
 use crate::survey::Survey;
 use archive::layout::FileKind;
 use archive::manifest::ImportedFrom;
@@ -26,6 +26,20 @@ pub struct Origin<'a> {
     /// Of a text, which does not name its clock; empty if unknown.
     pub clock: &'a str,
     pub imported_unix_ns: i64,
+}
+
+/// Makes an archive of what a machine recorded until it was reset, in CLOCK_MONOTONIC of that boot. Returns with it whether the wake-up or
+/// cycle that it shows had not ended.
+///
+/// # Errors
+/// [`Refusal`] if it shows no wake-up of the threads.
+pub fn archived_at_end(file: PagedTrace<'_>, end: AtEnd, origin: Origin<'_>) -> Result<(Archived, bool), Refusal> {
+    let request = Request { at_end: Some(end), worst: 1, ..Request::default() };
+    let (found, mut archived) = found_events(file, Making::KEPT, &request, origin)?;
+    if found {
+        archived.imported.lost.push(Remark::new(&Lack::End));
+    }
+    Ok((archived, found))
 }
 
 /// An archive of a making.
@@ -57,22 +71,27 @@ pub fn archived<'a>(file: impl Into<Source<'a>>, request: &Request, origin: Orig
     }
 }
 
-fn of_events(
+fn of_events(file: PagedTrace<'_>, making: Making, request: &Request, origin: Origin<'_>) -> Result<Archived, Refusal> {
+    found_events(file, making, request, origin).map(|(_, archived)| archived)
+}
+
+/// The archive, and whether its last sample is unfinished.
+fn found_events(
     mut file: PagedTrace<'_>,
     making: Making,
     request: &Request,
     origin: Origin<'_>,
-) -> Result<Archived, Refusal> {
+) -> Result<(bool, Archived), Refusal> {
     let mut survey = Survey::of(&mut file);
     survey.clock.coarser(making.resolution_ns);
     check(&file, &survey)?;
     let found = find(&file, &survey, request).ok_or(Refusal::NoEvents)?;
     if found.kept.is_empty() {
         let seen = busiest(&survey);
-        let named = request.tid.is_some() || request.comm.is_some();
+        let named = request.tid.is_some() || request.comm.is_some() || request.at_end.is_some();
         return Err(if named { Refusal::NoSuchThread { seen } } else { Refusal::NoRealTimeThread { seen } });
     }
-    Ok(archive_of(&file, &survey, found, making, origin))
+    Ok((found.unfinished, archive_of(&file, &survey, found, making, origin)))
 }
 
 fn check(file: &PagedTrace<'_>, survey: &Survey) -> Result<(), Refusal> {

@@ -50,6 +50,8 @@ pub struct Making {
 
 impl Making {
     const TRACE_DAT: Self = Self::of("trace-cmd", "trace.dat");
+    /// Of memory that a reset keeps.
+    pub const KEPT: Self = Self::of("tardy guard", "pages of the kernel");
 
     const fn of(tool: &'static str, format: &'static str) -> Self {
         Self { tool, format, resolution_ns: 1, unreadable: 0 }

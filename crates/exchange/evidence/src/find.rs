@@ -2,7 +2,7 @@
 
 use crate::clock::{BIN_NS, Clock};
 use crate::kept::{Keeping, Kept};
-use crate::request::{Choice, Request};
+use crate::request::{AtEnd, Choice, Request};
 use crate::survey::Survey;
 use archive::spike::SpikeReason;
 use archive::watched::WatchedKind;
@@ -27,6 +27,8 @@ pub struct Found {
     pub kept: Vec<(Kept, SpikeReason)>,
     /// First and last instant of the recording, CLOCK_MONOTONIC if it is known.
     pub span: (i64, i64),
+    /// The wake-up or cycle that had not ended when the machine stopped.
+    pub unfinished: bool,
     /// Whether events were left out because more claim the same instant than the memory holds.
     pub is_cut: bool,
 }
@@ -45,6 +47,9 @@ pub fn find(file: &PagedTrace<'_>, survey: &Survey, request: &Request) -> Option
         let comm = survey.threads.get(tid).map_or("", |facts| &facts.comm);
         followed.wakeups.add(*tid, comm.as_bytes());
     });
+    let end = request.at_end.as_ref();
+    followed.wakeups.realtime_offset_ns = end.and_then(|end| end.realtime_offset_ns).unwrap_or(0);
+    let mut last = Last::default();
     let mut keeping = Keeping::new(request.worst.max(1));
     let mut finished: Vec<Finished> = Vec::new();
     let mut is_cut = false;
@@ -63,14 +68,54 @@ pub fn find(file: &PagedTrace<'_>, survey: &Survey, request: &Request) -> Option
                     continue;
                 }
                 if let Some(counted) = followed.count(&sample) {
-                    keeping.offer(Kept { finished: sample, counted, raw_seen_ns: raw.ts_ns });
+                    let kept = Kept { finished: sample, counted, raw_seen_ns: raw.ts_ns };
+                    match end {
+                        Some(end) => last.see(kept, end),
+                        None => keeping.offer(kept),
+                    }
                 }
             }
         }
     }
+    let unfinished = end.and_then(|end| under_way(&mut followed, end, span.1));
     followed.series.iter_mut().for_each(Series::close_second);
-    let kept = chosen(&followed, &keeping);
-    Some(Found { followed, choice, kept, span, is_cut })
+    let kept = match end {
+        Some(_) => unfinished.or_else(|| last.kept()).into_iter().collect(),
+        None => chosen(&followed, &keeping),
+    };
+    Some(Found { followed, choice, kept, unfinished: unfinished.is_some(), span, is_cut })
+}
+
+/// The last samples of a recording that ends because its machine did.
+#[derive(Debug, Default)]
+struct Last {
+    miss: Option<Kept>,
+    any: Option<Kept>,
+}
+
+impl Last {
+    fn see(&mut self, kept: Kept, end: &AtEnd) {
+        let is_known = kept.counted.sample.seen_ns() <= end.known_until_ns;
+        if !is_known && end.is_miss(kept.finished.kind, kept.counted.sample.latency_ns) {
+            self.miss = Some(kept);
+        }
+        self.any = Some(kept);
+    }
+
+    /// The last miss. Without one, the last sample shows what the machine did before its end.
+    fn kept(&self) -> Option<(Kept, SpikeReason)> {
+        let miss = self.miss.map(|kept| (kept, SpikeReason::OverLimit));
+        miss.or(self.any.map(|kept| (kept, SpikeReason::Control)))
+    }
+}
+
+/// Of the samples that were under way and over their limit, the one that was longest.
+fn under_way(followed: &mut Followed, end: &AtEnd, end_ns: i64) -> Option<(Kept, SpikeReason)> {
+    let late_ns = |sample: &Finished| sample.seen_ns.saturating_sub(sample.due_ns);
+    let under_way = followed.wakeups.under_way_at(end_ns).into_iter();
+    let finished = under_way.filter(|sample| end.is_miss(sample.kind, late_ns(sample))).max_by_key(late_ns)?;
+    let counted = followed.count(&finished)?;
+    Some((Kept { finished, counted, raw_seen_ns: end_ns }, SpikeReason::OverLimit))
 }
 
 fn terms(start_ns: i64) -> Terms {

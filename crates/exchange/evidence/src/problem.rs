@@ -75,6 +75,13 @@ pub enum Lack {
         fix = "name others with --comm or --pid"
     )]
     OtherThreads(String),
+    #[error("the end of the last sample: the machine stopped before, so its latency is a lower bound")]
+    #[problem(
+        code = "recording.stopped-machine",
+        meaning = "The recording is of memory that a reset of the machine kept. The last wake-up or cycle had not ended when the machine stopped.",
+        fix = ""
+    )]
+    End,
     #[error("all but the longest stretch, which is all that {tracer} keeps")]
     #[problem(
         code = "recording.one-stretch",

@@ -1,6 +1,7 @@
 //! The threads whose wake-ups are asked for.
 
 use crate::survey::{Survey, ThreadFacts};
+use archive::watched::WatchedKind;
 use wakeups::pattern::Pattern;
 use words::printable::printable;
 
@@ -20,6 +21,37 @@ pub struct Request {
     pub comm: Option<Pattern>,
     /// Number of late wake-ups to keep.
     pub worst: usize,
+    /// The machine stopped in the middle of the recording: these threads, and what happened to them last.
+    pub at_end: Option<AtEnd>,
+}
+
+/// What is asked of a recording that ends because its machine did.
+#[derive(Debug, Clone, Default)]
+pub struct AtEnd {
+    pub threads: Vec<i32>,
+    /// Real-time threads of this name as well.
+    pub comm: Option<Pattern>,
+    /// Threads of this name without a real-time priority, too.
+    pub all_threads: bool,
+    /// A wake-up later than this is a miss.
+    pub limit_ns: Option<i64>,
+    /// A cycle longer than this is a miss.
+    pub cycle_limit_ns: Option<i64>,
+    /// Misses that ended by then are known.
+    pub known_until_ns: i64,
+    /// CLOCK_REALTIME minus CLOCK_MONOTONIC, if it is known.
+    pub realtime_offset_ns: Option<i64>,
+}
+
+impl AtEnd {
+    /// Whether a sample of this kind is over its limit.
+    pub fn is_miss(&self, kind: WatchedKind, latency_ns: i64) -> bool {
+        let limit_ns = match kind {
+            WatchedKind::Cycle => self.cycle_limit_ns,
+            WatchedKind::Timer | WatchedKind::Woken => self.limit_ns,
+        };
+        limit_ns.is_some_and(|limit_ns| latency_ns > limit_ns)
+    }
 }
 
 /// Why these threads were chosen.
@@ -45,6 +77,12 @@ impl Request {
             found.truncate(THREADS_MAX);
             found.into_iter().map(|(_, tid)| tid).collect::<Vec<i32>>()
         };
+        if let Some(end) = &self.at_end {
+            let is_named = |facts: &ThreadFacts| end.comm.as_ref().is_some_and(|comm| comm.fits(facts.comm.as_bytes()));
+            let counts = |facts: &ThreadFacts| end.all_threads || facts.is_real_time();
+            let named = of(&|tid, facts| !end.threads.contains(&tid) && is_named(facts) && counts(facts));
+            return (end.threads.iter().copied().chain(named).collect(), Choice::Named);
+        }
         if let Some(wanted) = self.tid {
             return (of(&|tid, _| tid == wanted), Choice::Named);
         }

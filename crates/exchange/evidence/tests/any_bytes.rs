@@ -59,7 +59,7 @@ const NAMES: &[&str] = &["sched_switch", "sched_waking", "hrtimer_start", "local
 fn requests() -> impl Strategy<Value = Request> {
     let comm = prop_oneof![Just(None), Just(Pattern::new("c*").ok())];
     let tid = prop_oneof![4 => Just(None), 1 => any::<i32>().prop_map(Some)];
-    (tid, comm, 0..20usize).prop_map(|(tid, comm, worst)| Request { tid, comm, worst })
+    (tid, comm, 0..20usize).prop_map(|(tid, comm, worst)| Request { tid, comm, worst, ..Request::default() })
 }
 
 proptest! {

@@ -35,6 +35,26 @@ pub enum MeterProblem {
         fix = "raise `budget_percent` in the configuration of the guard to record them under the same load"
     )]
     EventsShed { kinds: Vec<EventKind> },
+    #[error(
+        "the trace instance {name} in kept memory is used by another program; a reset of the machine will not be explained"
+    )]
+    #[problem(
+        code = "meter.kept-instance-used",
+        meaning = "A guard records into an instance that outlives a reset of the machine. Another guard has it, another program switched it \
+                   on, or the instance of this name is an ordinary one.",
+        fix = "name another instance with `kept_instance` in the configuration of the guard, and make it at boot: \
+               `reserve_mem=20M:4096:tardy trace_instance=NAME^traceoff@tardy`"
+    )]
+    KeptInstanceUsed { name: String },
+    #[error(
+        "the trace instance {name} in kept memory cannot be used: {source}; a reset of the machine will not be explained"
+    )]
+    #[problem(
+        code = "meter.kept-instance-failed",
+        meaning = "A guard records into an instance that outlives a reset of the machine, and the kernel refused a setting of it.",
+        fix = "boot without `trace_instance`, or leave `kept_instance` in the configuration of the guard empty"
+    )]
+    KeptInstanceFailed { name: String, source: TraceError },
     #[error("no watched thread woke in the last {seconds} s, so there is nothing to save")]
     #[problem(
         code = "meter.nothing-to-save",

@@ -1,7 +1,7 @@
 //! The thread that accounts for misses: explains each, writes it to the log, and hands it to the outputs.
 
 use super::chains::GuardedChains;
-use super::entry::{Account as AccountOfMiss, ChainMiss, Fact};
+use super::entry::{Account as AccountOfMiss, ChainMiss, Fact, Reset};
 use super::figures::Figures;
 use super::outputs::{Outputs, Weight};
 use super::rate::Rate;
@@ -35,8 +35,17 @@ pub struct Late {
     pub thread: String,
     pub limit_ns: Option<i64>,
     pub shed: &'static [EventKind],
-    /// It is reported by a later guard than the one that found it.
-    pub recovered: bool,
+    pub found: Found,
+}
+
+/// When a late wake-up was found.
+pub enum Found {
+    /// By this guard, while it watches.
+    Now,
+    /// By an earlier guard, which was killed before it accounted for it.
+    Before,
+    /// In the memory that a reset of the machine kept.
+    AtReset(Box<Reset>),
 }
 
 /// Work for the thread.
@@ -165,7 +174,8 @@ impl Accounting {
             return self.account_for_chain(&late, &spike, missed);
         }
         let saved = spike.requested;
-        if !saved && !late.recovered && !self.rate.allows(monotonic_ns()) {
+        let is_new = matches!(late.found, Found::Now);
+        if !saved && is_new && !self.rate.allows(monotonic_ns()) {
             return;
         }
         let account = Account::of(late.run, ExplanationSource::Traces);
@@ -176,7 +186,7 @@ impl Accounting {
             let mut figures = self.shared.figures();
             if saved {
                 figures.saved += 1;
-            } else if !late.recovered {
+            } else if is_new {
                 figures.accounted(first.map(|finding| finding.culprit.id()));
             }
             figures.suppressed()
@@ -189,7 +199,15 @@ impl Accounting {
             cpu: spike.sample.cpu,
             cause: &culprit(explanation),
         };
-        let line = words.line(saved, late.recovered);
+        let line = match &late.found {
+            Found::AtReset(reset) => {
+                let ended = guarding::reset(reset.uptime_ns, reset.last_unix_ns, reset.silent_ns);
+                format!("{ended}; {}", words.line(guarding::When::AtReset { unfinished: reset.unfinished }))
+            }
+            _ if saved => words.line(guarding::When::Saved),
+            Found::Now => words.line(guarding::When::Now),
+            Found::Before => words.line(guarding::When::Before),
+        };
         let where_to_look = guarding::more(&account.run().directory.display().to_string(), spike.number);
         let after_ms = (monotonic_ns() - spike.sample.seen_ns()) / 1_000_000;
         let fact = Box::new(AccountOfMiss {
@@ -199,14 +217,18 @@ impl Accounting {
             sample: spike.watched,
             request: spike.request.clone(),
             limit_ns: late.limit_ns,
-            after_ms: (!late.recovered).then_some(after_ms),
-            ran_unix_ns: unix_ns_of(spike.sample.seen_ns(), account.run(), late.recovered),
+            after_ms: is_new.then_some(after_ms),
+            ran_unix_ns: unix_ns_of(spike.sample.seen_ns(), account.run(), !is_new),
             suppressed: suppressed.saturating_sub(self.reported),
             shed: late.shed.to_vec(),
             account: brief,
         });
         (self.reported, self.reported_ns) = (suppressed.max(self.reported), monotonic_ns());
-        let fact = if saved { Fact::Saved(fact) } else { Fact::Miss(fact) };
+        let fact = match late.found {
+            Found::AtReset(reset) => Fact::Reset(Box::new(Reset { miss: Some(fact), ..*reset })),
+            _ if saved => Fact::Saved(fact),
+            Found::Now | Found::Before => Fact::Miss(fact),
+        };
         if let Some((number, entry)) = self.append(fact) {
             self.outputs.deliver(number, &entry);
         }
@@ -215,19 +237,20 @@ impl Accounting {
     }
 
     fn account_for_chain(&mut self, late: &Late, spike: &Spike, missed: &MissedChain) {
+        let recovered = !matches!(late.found, Found::Now);
         self.shared.figures().chain_missed(&late.session, missed);
-        let Some(chains) = self.chains.as_ref().filter(|_| late.recovered || self.rate.allows(monotonic_ns())) else {
+        let Some(chains) = self.chains.as_ref().filter(|_| recovered || self.rate.allows(monotonic_ns())) else {
             return;
         };
         let explained = chains.account(&late.run, spike.number, missed);
         let finding = explained.finding.as_ref().map(|finding| (finding, explained.stages));
-        let line = guarding::chain_missed(missed, finding, late.recovered);
+        let line = guarding::chain_missed(missed, finding, recovered);
         let archive = late.run.directory.display().to_string();
         let more = guarding::more_of_chains(&archive, &chains.path().display().to_string());
         let fact = Fact::Chain(Box::new(ChainMiss {
             session: Short::name(&late.session),
-            after_ms: (!late.recovered).then(|| (monotonic_ns() - missed.end_ns) / 1_000_000),
-            ended_unix_ns: unix_ns_of(missed.end_ns, &late.run, late.recovered),
+            after_ms: (!recovered).then(|| (monotonic_ns() - missed.end_ns) / 1_000_000),
+            ended_unix_ns: unix_ns_of(missed.end_ns, &late.run, recovered),
             shed: late.shed.to_vec(),
             account: explained.account,
         }));

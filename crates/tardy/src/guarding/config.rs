@@ -4,6 +4,7 @@ use crate::exit::UsageError;
 use crate::options::quantity::{positive_time_ns, time};
 use archive::nearest::nearest_or;
 use archive::watched::group::ProgramGroup;
+use archive::watched::guard::{INSTANCE_PREFIX, is_kept_name};
 use archive::watched::{SAVED_NS, WatchSettings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fs;
@@ -64,6 +65,8 @@ pub struct Ring {
     pub save_seconds: u32,
     /// After this time an archive is closed and the next begins.
     pub session: Time,
+    /// A trace instance in memory that a reset of the machine keeps; empty: none is used.
+    pub kept_instance: String,
 }
 
 impl Default for Ring {
@@ -73,6 +76,7 @@ impl Default for Ring {
             size_mb: 64,
             save_seconds: (SAVED_NS / 1_000_000_000) as u32,
             session: Time(3_600_000_000_000),
+            kept_instance: format!("{INSTANCE_PREFIX}kept"),
         }
     }
 }
@@ -209,6 +213,12 @@ impl GuardConfig {
         within("ring.size_mb", self.ring.size_mb >= RING_MB_MIN, &format!("{RING_MB_MIN} or more"))?;
         within("ring.save_seconds", (1..=SAVE_SECONDS_MAX).contains(&self.ring.save_seconds), "1 to 60")?;
         within("ring.session", self.ring.session.0 >= SESSION_NS_MIN, "1min or longer")?;
+        let kept = &self.ring.kept_instance;
+        if !kept.is_empty() && !is_kept_name(kept) {
+            return refuse(format!(
+                "ring.kept_instance cannot be the name of an instance of a guard; begin it with `{INSTANCE_PREFIX}` and a letter, as in `{INSTANCE_PREFIX}kept`"
+            ));
+        }
         within("cost.budget_percent", (0.01..=100.0).contains(&self.cost.budget_percent), "0.01 to 100")?;
         within("cost.buffer_kb", (64..=1 << 20).contains(&self.cost.buffer_kb), "64 to 1048576")?;
         within("cost.round", (10_000_000..=400_000_000).contains(&self.cost.round.0), "10ms to 400ms")?;
@@ -318,6 +328,7 @@ mod tests {
             ("[watch]\ncomm = \"x\"\n".into(), false, "--limit"),
             (format!("[watch]\npid = 1\n{limit}[ring]\nsize_mb = 1\n"), false, "8 or more"),
             (format!("[watch]\npid = 1\n{limit}[cost]\nbudget_percent = 0\n"), false, "0.01 to 100"),
+            (format!("[watch]\npid = 1\n{limit}[ring]\nkept_instance = \"boot\"\n"), false, "`tardy-kept`"),
         ] {
             let refused = checked(&text, has_command).unwrap_err();
             assert!(refused.contains(named), "{text}: {refused}");

@@ -3,13 +3,11 @@
 //! The threads may run on any CPU, so their whole time counts against each; the events count where they were recorded. The
 //! result is the CPU with the most.
 
+use archive::watched::guard::INSTANCE_PREFIX;
 use ftrace::tracefs::{Instance, Tracefs};
 use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
-
-/// Prefix of the meter's trace instances.
-const INSTANCES: &str = "tardy-";
 
 /// The cost of watching in a stretch of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -53,11 +51,12 @@ pub struct CostMeter {
 }
 
 impl CostMeter {
-    /// Begins to count, of this process without some threads and of a meter.
-    pub fn of(meter: i32, left_out: Vec<i32>) -> Self {
+    /// Begins to count, of this process without some threads and of a meter, which also records into the instance `kept`.
+    pub fn of(meter: i32, kept: Option<&str>, left_out: Vec<i32>) -> Self {
         let instances = Tracefs::find().map(|tracefs| {
-            let prefix = format!("{INSTANCES}{meter}-");
-            let names = tracefs.instances().into_iter().filter(|name| name.starts_with(&prefix));
+            let prefix = format!("{INSTANCE_PREFIX}{meter}-");
+            let is_ours = |name: &String| name.starts_with(&prefix) || Some(name.as_str()) == kept;
+            let names = tracefs.instances().into_iter().filter(is_ours);
             names.filter_map(|name| tracefs.open_instance(&name).ok()).collect()
         });
         let mut cost = Self {

@@ -51,6 +51,8 @@ pub enum Fact {
     Gap {
         ms: u64,
     },
+    /// The machine was reset while the guard before this one ran, and its memory kept the last events.
+    Reset(Box<Reset>),
     /// The log has no end of the guard before: it was killed, or the machine went down.
     Killed {
         /// Its archive, if it had begun one.
@@ -58,8 +60,34 @@ pub enum Fact {
         session: Option<String>,
         /// Misses in it that had no account yet; their accounts follow.
         recovered: u64,
+        /// The machine was restarted since, and nothing of its last seconds is left.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        restarted: bool,
     },
     Stopped(Stopped),
+}
+
+/// The end of a boot, as its last events show it. Times are of the clocks of that boot.
+#[derive(Debug, Clone, Serialize)]
+pub struct Reset {
+    /// Identity of the boot.
+    pub boot: Short,
+    /// Instant of the last event since that boot.
+    pub uptime_ns: i64,
+    pub last_unix_ns: i64,
+    /// From the last event until this boot began; absent if a clock was set in between.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent_ns: Option<i64>,
+    /// Misses of the guard that had no account yet; their accounts follow.
+    pub recovered: u64,
+    /// The wake-up or cycle had not ended: its latency is a lower bound.
+    pub unfinished: bool,
+    /// Where no miss was: the archive of the last sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive: Option<Short>,
+    /// The miss in whose middle the machine stopped, or the last one without an account.
+    #[serde(flatten)]
+    pub miss: Option<Box<Account>>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -182,6 +210,7 @@ impl Shrink for Entry {
         match &mut self.fact {
             Fact::Miss(account) | Fact::Saved(account) => account.account.shrink(),
             Fact::Chain(missed) => missed.account.late.as_mut().is_some_and(Shrink::shrink),
+            Fact::Reset(reset) => reset.miss.as_mut().is_some_and(|account| account.account.shrink()),
             _ => false,
         }
     }
@@ -213,5 +242,17 @@ mod tests {
              \"cost_percent\":0.7,\"budget_percent\":0.5}\n"
         );
         assert!(line(Fact::Gap { ms: 3 }).contains("\"kind\":\"gap\",\"ms\":3"));
+        let reset = Reset {
+            boot: Short::name("b0071d"),
+            uptime_ns: 5,
+            last_unix_ns: 7,
+            silent_ns: None,
+            recovered: 0,
+            unfinished: false,
+            archive: None,
+            miss: None,
+        };
+        let reset = line(Fact::Reset(Box::new(reset)));
+        assert!(reset.contains("\"kind\":\"reset\",\"boot\":\"b0071d\",\"uptime_ns\":5,"), "{reset}");
     }
 }

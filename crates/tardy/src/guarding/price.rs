@@ -93,7 +93,7 @@ mod tests {
     fn two_threads_wake_each_other() {
         let untraced = Untraced::measure().unwrap();
         assert!(untraced.batch > Duration::ZERO);
-        let mut nothing_recorded = CostMeter::of(i32::MAX, Vec::new());
+        let mut nothing_recorded = CostMeter::of(i32::MAX, None, Vec::new());
         assert_eq!(untraced.event_ns(&mut nothing_recorded), UNKNOWN_NS);
     }
 }

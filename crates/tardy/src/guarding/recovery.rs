@@ -1,9 +1,10 @@
 //! Misses that a guard before this one left without an account: it was killed, or the machine went down.
 
-use super::accounts::{Accounts, Late};
+use super::accounts::{Accounts, Found, Late};
 use super::config::GuardConfig;
 use super::entry::Fact;
 use super::known::is_real_time_series;
+use super::reset::{self, Interrupted};
 use super::ring::DiskRing;
 use super::session::{limit_of, name_of};
 use archive::reader::Run;
@@ -34,15 +35,47 @@ pub fn killed(ring: &DiskRing) -> Option<Killed> {
     Some(Killed { session, accounted })
 }
 
+impl Killed {
+    /// Its last archive.
+    pub fn run(&self) -> Option<Run> {
+        self.session.as_ref().and_then(|session| Run::open_without_seconds(session).ok())
+    }
+
+    /// Until when every miss of a run is in it: the end of the last one.
+    pub fn known_until_ns(run: Option<&Run>, config: &GuardConfig) -> i64 {
+        let spikes = run.into_iter().flat_map(|run| &run.spikes).filter(|spike| is_miss(spike, config));
+        spikes.map(|spike| spike.sample.seen_ns()).max().unwrap_or(i64::MIN)
+    }
+}
+
+/// How the guard before this one ended.
+pub enum Ended {
+    /// Without the machine.
+    Killed,
+    /// With the machine, of whose last seconds nothing is left.
+    Restarted,
+    /// With the machine, whose memory kept its last events.
+    Reset(Box<Interrupted>),
+}
+
 /// Accounts for the misses of the last session that have no account.
-pub fn report(killed: Killed, config: &GuardConfig, accounts: &Accounts) {
-    let run = killed.session.as_ref().and_then(|session| Run::open_without_seconds(session).ok());
+pub fn report(killed: Killed, run: Option<Run>, ended: Ended, config: &GuardConfig, accounts: &Accounts) {
     let left: Vec<Spike> =
         run.iter().flat_map(|run| &run.spikes).filter(|spike| is_left(spike, &killed, config)).cloned().collect();
     let session = killed.session.as_deref().map(name_of);
     let recovered = left.len() as u64;
-    let line = guarding::killed(recovered);
-    accounts.fact(Fact::Killed { session: session.clone(), recovered }, line);
+    let restarted = matches!(ended, Ended::Restarted);
+    match ended {
+        Ended::Reset(interrupted) => reset::report(*interrupted, recovered, config, accounts),
+        Ended::Killed | Ended::Restarted => {
+            let mut line = guarding::killed(recovered);
+            let instance = config.ring.kept_instance.as_str();
+            if restarted && !instance.is_empty() {
+                line = format!("{line}; {}", guarding::nothing_kept(instance));
+            }
+            accounts.fact(Fact::Killed { session: session.clone(), recovered, restarted }, line);
+        }
+    }
     let (Some(run), Some(session)) = (run, session) else { return };
     for spike in left.into_iter().rev().take(ACCOUNTS_MAX).rev() {
         let series = run.watched.get(&spike.thread);
@@ -52,11 +85,14 @@ pub fn report(killed: Killed, config: &GuardConfig, accounts: &Accounts) {
         let limit_ns = limit_of(config, spike.watched);
         let thread = series.map(|series| series.name.clone()).unwrap_or_default();
         let run = Run { spikes: vec![spike], ..run.clone() };
-        accounts.wait_for(Late { run, session: session.clone(), thread, limit_ns, shed: &[], recovered: true });
+        accounts.wait_for(Late { run, session: session.clone(), thread, limit_ns, shed: &[], found: Found::Before });
     }
 }
 
 fn is_left(spike: &Spike, killed: &Killed, config: &GuardConfig) -> bool {
-    let is_miss = limit_of(config, spike.watched).is_some_and(|limit_ns| spike.sample.latency_ns > limit_ns);
-    (spike.requested || is_miss) && !killed.accounted.contains(&spike.number)
+    (spike.requested || is_miss(spike, config)) && !killed.accounted.contains(&spike.number)
+}
+
+fn is_miss(spike: &Spike, config: &GuardConfig) -> bool {
+    limit_of(config, spike.watched).is_some_and(|limit_ns| spike.sample.latency_ns > limit_ns)
 }

@@ -116,6 +116,11 @@ impl DiskRing {
         crate::archives::new_below(&self.directory.join(SESSIONS), u64::try_from(seconds).unwrap_or(0), host)
     }
 
+    /// Where the archives are.
+    pub fn sessions_directory(&self) -> PathBuf {
+        self.directory.join(SESSIONS)
+    }
+
     /// The archives, oldest first: their names begin with their time.
     pub fn sessions(&self) -> Vec<PathBuf> {
         let found = fs::read_dir(self.directory.join(SESSIONS)).into_iter().flatten().flatten();

@@ -1,6 +1,7 @@
 //! One session of a guard: a watch with its archive, whose events become accounts while it goes on.
 
-use super::accounts::{Accounts, Late, Shared};
+use super::accounts::{Accounts, Found, Late, Shared};
+use super::boot_state::{BootWriter, StateThread};
 use super::config::GuardConfig;
 use super::cost::{CostMeter, Spent, memory_kb};
 use super::entry::Fact;
@@ -13,7 +14,7 @@ use archive::settings::{RunSettings, TraceSettings};
 use archive::spike::Spike;
 use archive::watched::chain::FollowedChain;
 use archive::watched::guard::GuardSettings;
-use archive::watched::{WatchSettings, WatchedKind};
+use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
 use machines::KnownTarget;
 use runner::event::Event;
 use runner::run::{RunOutcome, RunRequest, TimeLimits, run_guarding};
@@ -40,6 +41,7 @@ const FOLLOWER_KB: u64 = 1024;
 /// Codes of the meter's answers to requests.
 const NOTHING_TO_SAVE: &str = "meter.nothing-to-save";
 const EVENTS_SHED: &str = "meter.events-shed";
+const KEEPS_NOTHING: [&str; 2] = ["meter.kept-instance-used", "meter.kept-instance-failed"];
 
 /// State that the sessions of a guard share.
 pub struct Guard {
@@ -61,6 +63,7 @@ pub struct Guard {
     /// End of the session before.
     pub ended: Option<Instant>,
     pub complained: BTreeSet<String>,
+    pub boot: BootWriter,
 }
 
 /// The state of one session.
@@ -71,14 +74,17 @@ struct Following<'a> {
     meter: Option<i32>,
     cost: Option<CostMeter>,
     weighed: Spent,
+    /// The meter does not record into the instance in kept memory.
+    keeps_nothing: bool,
 }
 
 /// The settings of a session; `pid` is the process of a pid file or of a command.
 fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>) -> RunSettings {
     let limit_ns = config.watch.limit.map(|limit| limit.ns());
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
-    let guard =
-        GuardSettings { round_ns: config.cost.round.0, saved_ns: u64::from(config.ring.save_seconds) * 1_000_000_000 };
+    let kept_instance = Some(config.ring.kept_instance.clone()).filter(|name| !name.is_empty());
+    let saved_ns = u64::from(config.ring.save_seconds) * 1_000_000_000;
+    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance };
     RunSettings {
         duration_ns: Some(config.ring.session.0),
         settle_ns: 0,
@@ -131,6 +137,7 @@ impl Guard {
             meter: None,
             cost: None,
             weighed: Spent::default(),
+            keeps_nothing: false,
         };
         let outcome = run_guarding(target.as_mut(), &request, &requests, &stop, &mut |event| {
             if event == Event::Phase(RunPhase::Measure) {
@@ -159,8 +166,19 @@ impl Following<'_> {
                     let known = figures.series.entry(one.thread).or_default();
                     (known.tid, known.counts) = (one.tid, counts.or(known.counts));
                 }
+                drop(figures);
+                self.keep_in_mind(series);
             }
-            Event::Progress { .. } => self.look_after_cost(),
+            Event::Progress { .. } => {
+                self.guard.boot.update();
+                self.look_after_cost();
+            }
+            Event::Problem(problem) if KEEPS_NOTHING.contains(&problem.code.as_str()) => {
+                self.keeps_nothing = true;
+                if self.is_news(problem.code.as_str()) {
+                    complain!("tardy guard: {}", crate::nothing_measured::with_fix(problem));
+                }
+            }
             Event::Problem(problem) if self.is_news(problem.code.as_str()) => {
                 complain!("tardy guard: {}", crate::nothing_measured::with_fix(problem));
             }
@@ -168,6 +186,19 @@ impl Following<'_> {
         }
         if let Some(spike) = self.known.take(event) {
             self.account_for(spike);
+        }
+    }
+
+    /// For the guard after a reset.
+    fn keep_in_mind(&mut self, series: &[WatchedSeries]) {
+        for one in series {
+            match one.ended {
+                true => self.guard.boot.forget(one.tid),
+                false => {
+                    let thread = StateThread { name: one.name.clone(), real_time: is_real_time_series(one) };
+                    self.guard.boot.thread(one.tid, thread);
+                }
+            }
         }
     }
 
@@ -186,8 +217,10 @@ impl Following<'_> {
         if let kinds @ 1.. = self.guard.shedding.kinds().len() {
             self.guard.signals.requests.shed(kinds);
         }
+        self.guard.boot.records(!self.keeps_nothing);
         let Some(meter) = self.meter else { return };
-        let mut cost = CostMeter::of(meter, vec![self.guard.accounts.tid]);
+        let kept = self.guard.boot.instance().filter(|_| !self.keeps_nothing);
+        let mut cost = CostMeter::of(meter, kept, vec![self.guard.accounts.tid]);
         if let Some(untraced) = self.guard.untraced.take() {
             let event_ns = untraced.event_ns(&mut cost);
             self.guard.event_ns = Some(event_ns);
@@ -256,7 +289,7 @@ impl Following<'_> {
         if spike.requested || (is_miss && counts) {
             let (session, shed) = (self.session.clone(), self.guard.shedding.kinds());
             let run = self.known.with(spike);
-            self.guard.accounts.late(Late { run, session, thread, limit_ns, shed, recovered: false });
+            self.guard.accounts.late(Late { run, session, thread, limit_ns, shed, found: Found::Now });
         }
     }
 }

@@ -16,6 +16,7 @@ mod plans;
 mod prepared;
 mod recorded;
 mod replayed;
+mod reset;
 mod saved_state;
 mod serial;
 mod storage;

@@ -4,7 +4,7 @@ use crate::choice::{Choice, choices};
 use serde::{Deserialize, Serialize};
 
 /// How a watch differs that stands for months.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GuardSettings {
@@ -12,7 +12,46 @@ pub struct GuardSettings {
     pub round_ns: u64,
     /// Length of the stretch that is kept on request.
     pub saved_ns: u64,
+    /// Trace instance in memory that a reset of the machine keeps: the guard records into it as well, if the machine has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub kept_instance: Option<String>,
 }
+
+/// The name of a trace instance of this tool begins so: its own runs do not take it for the trace of another program.
+pub const INSTANCE_PREFIX: &str = "tardy-";
+
+/// Whether a guard may record into an instance of this name.
+pub fn is_kept_name(name: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    // Instances of a running meter have its process number there.
+    let rest = name.strip_prefix(INSTANCE_PREFIX).unwrap_or_default();
+    name.len() <= NAME_BYTES_MAX
+        && rest.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && rest.chars().all(plain)
+}
+
+/// Longer names of instances have no use.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Events of the instance in kept memory: those that show which thread, interrupt or softirq had a CPU, and when a thread was due. Each is
+/// recorded twice, so there are few. An event of a module has another number after the next boot.
+pub const KEPT_EVENTS: &[(&str, &str)] = &[
+    ("sched", "sched_switch"),
+    ("sched", "sched_waking"),
+    ("sched", "sched_migrate_task"),
+    ("sched", "sched_process_fork"),
+    ("sched", "sched_process_exit"),
+    ("irq", "irq_handler_entry"),
+    ("irq", "irq_handler_exit"),
+    ("irq", "softirq_entry"),
+    ("irq", "softirq_exit"),
+    ("irq_vectors", "local_timer_entry"),
+    ("irq_vectors", "local_timer_exit"),
+    ("timer", "hrtimer_start"),
+    ("timer", "hrtimer_expire_entry"),
+    ("timer", "hrtimer_expire_exit"),
+];
 
 choices! {
     /// A kind of events that a guard stops recording when it costs more than its budget. An account loses least by the first.
@@ -65,6 +104,14 @@ impl EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instance_of_another_program_is_not_recorded_into() {
+        assert!(is_kept_name("tardy-kept"));
+        for name in ["", "boot_mapped", "tardy-", "tardy-4711-a", "tardy-kept/../x", "tardy"] {
+            assert!(!is_kept_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn what_names_a_cause_goes_last() {

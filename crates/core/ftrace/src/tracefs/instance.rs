@@ -54,6 +54,21 @@ impl Instance {
         Ok(chosen.map_or_else(String::new, |(clock, _)| clock.to_owned()))
     }
 
+    /// Whether its buffer is in reserved memory, which may hold the events of the last boot (since Linux 6.12).
+    pub fn is_in_kept_memory(&self) -> bool {
+        self.path.join("last_boot_info").exists()
+    }
+
+    /// Whether it records now.
+    pub fn tracing_on(&self) -> Result<bool, TracefsError> {
+        Ok(file::read(&self.path.join("tracing_on"))?.trim() != "0")
+    }
+
+    /// Disables every event.
+    pub fn disable_events(&self) -> Result<(), TracefsError> {
+        self.write("events/enable", switch(false))
+    }
+
     /// Sets the size of each CPU's buffer; the kernel rounds it to whole sub-buffers.
     pub fn set_buffer_size_kb(&self, per_cpu: u32) -> Result<(), TracefsError> {
         self.write("buffer_size_kb", &per_cpu.to_string())

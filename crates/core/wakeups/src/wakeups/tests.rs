@@ -197,3 +197,21 @@ fn timers_of_other_functions_are_none_of_its_own() {
     story.arm(100, 99, 1000).leaves(110).wakes(1005).runs(1020);
     assert_eq!(story.samples(), [(ByOther, 1005, 1020)]);
 }
+
+#[test]
+fn what_was_under_way_when_a_recording_ended_is_as_late_as_its_end() {
+    let under_way = |story: &Story, now_ns: i64| {
+        let found = story.wakeups.under_way_at(now_ns);
+        found.iter().map(|one| (one.kind, one.due_ns, one.seen_ns, one.cpu)).collect::<Vec<_>>()
+    };
+    let mut story = Story::new(None);
+    story.arm(100, 1, 1000).leaves(110).wakes(1005).runs(1020);
+    assert_eq!(under_way(&story, 1500), [(Cycle, 1020, 1500, 1)]);
+    story.arm(1500, 1, 2000).leaves(1510);
+    assert_eq!(under_way(&story, 1900), [], "it sleeps");
+    assert_eq!(under_way(&story, 2500), [(ByTimer, 2000, 2500, 1)], "no interrupt came");
+    story.wakes(2600);
+    assert_eq!(under_way(&story, 2700), [(ByTimer, 2000, 2700, 1)]);
+    story.runs(2800).leaves(2900).wakes(3000);
+    assert_eq!(under_way(&story, 3100), [(ByOther, 3000, 3100, 1)]);
+}

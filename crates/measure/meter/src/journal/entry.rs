@@ -11,6 +11,7 @@ use crate::kernel::serial_port::{self, PortSettings};
 use crate::kernel::trace_mount;
 use archive::settings::{chosen, same_setting};
 use archive::setup::SetupChange;
+use archive::watched::guard::is_kept_name;
 use ftrace::tracefs::{Tracefs, USUAL_ROOTS};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -71,6 +72,8 @@ pub enum Entry {
     },
     /// An instance was created in the trace file system.
     TraceInstance { name: String },
+    /// An instance in memory that a reset keeps was switched on.
+    KeptInstance { name: String },
     /// A synthetic event was created for the kernel to find maxima with.
     MadeUpEvent { name: String },
     /// A set of System V semaphores was created.
@@ -96,6 +99,7 @@ impl Entry {
         match self {
             Self::Setting { path, before, .. } => format!("{} = {before}", path.display()),
             Self::TraceInstance { name } => format!("trace instance {name} removed"),
+            Self::KeptInstance { name } => format!("trace instance {name} switched off"),
             Self::MadeUpEvent { name } => format!("trace event {name} removed"),
             Self::SysvSemaphore { key } => format!("System V semaphore {key:#x} removed"),
             Self::SerialPort { path, .. } => format!("settings of {} restored", path.display()),
@@ -119,7 +123,9 @@ impl Entry {
             Self::TraceInstance { name } | Self::MadeUpEvent { name } if !is_own_name(name) => {
                 Err(UndoError::NotOurs { name: name.clone() })
             }
+            Self::KeptInstance { name } if !is_kept_name(name) => Err(UndoError::NotOurs { name: name.clone() }),
             Self::TraceInstance { name } => undo_instance(name),
+            Self::KeptInstance { name } => undo_kept_instance(name),
             Self::MadeUpEvent { name } => match trace_mount::find_or_mount() {
                 Ok(tracefs) => Ok(trace_leftovers::forget(&tracefs, name)?),
                 Err(source) => Err(UndoError::EventUnknown { name: name.clone(), source }),
@@ -268,6 +274,24 @@ fn undo_instance_in(tracefs: &Tracefs, name: &str) -> Result<bool, UndoError> {
     }
 }
 
+/// The instance is part of the kernel's command line and stays; it records nothing, as after the boot.
+fn undo_kept_instance(name: &str) -> Result<bool, UndoError> {
+    let unknown = |source| UndoError::InstanceUnknown { name: name.to_owned(), source };
+    let tracefs = trace_mount::find_or_mount().map_err(unknown)?;
+    let Ok(instance) = tracefs.open_instance(name) else { return Ok(false) };
+    if !instance.is_in_kept_memory() {
+        return Err(UndoError::NotOurs { name: name.to_owned() });
+    }
+    let was_on = instance.tracing_on().map_err(unknown)?;
+    let off = instance.set_tracing_on(false).and_then(|()| instance.disable_events());
+    off.map_err(|source| UndoError::Instance { name: name.to_owned(), source })?;
+    // Without the event there is nothing to filter.
+    let _ = instance.set_event_filter("timer", "hrtimer_start", "0");
+    // Events that are left would look like those of a machine that stopped now.
+    let _ = instance.clear();
+    Ok(was_on)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +314,8 @@ mod tests {
             let entry = Entry::TraceInstance { name: name.into() };
             let undone = entry.undo(&roots);
             assert!(matches!(undone, Err(UndoError::NotOurs { .. })) || name == "tardy-", "{name}: {undone:?}");
+            let undone = Entry::KeptInstance { name: name.into() }.undo(&roots);
+            assert!(matches!(undone, Err(UndoError::NotOurs { .. })), "{name}: {undone:?}");
         }
     }
 }

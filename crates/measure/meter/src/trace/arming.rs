@@ -9,11 +9,9 @@ use super::snapshotter::Snapshotter;
 use crate::environment::steal_clock;
 use crate::journal::{Entry, Journal};
 use archive::settings::{SnapshotMode, TraceSettings};
+pub use archive::watched::guard::INSTANCE_PREFIX;
 use ftrace::tracefs::{Capabilities, Instance, Tracefs};
 use std::path::Path;
-
-/// Name prefix of this tool's instances.
-pub const INSTANCE_PREFIX: &str = "tardy-";
 
 /// A snapshotter and its recorded events.
 pub struct Armed {

@@ -8,6 +8,7 @@
 mod containers;
 pub mod follower;
 mod generations;
+mod kept;
 mod log_reader;
 mod marks;
 mod membership;
@@ -40,6 +41,7 @@ use archive::message::Severity;
 use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
+use kept::KeptRecording;
 use log_reader::LogReader;
 use marks::Marks;
 use recording::Recording;
@@ -108,14 +110,20 @@ pub fn assemble<'a, W: Write>(
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(plan, &tids);
     let lateness = Lateness { from_ns: soon_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
-    let recording = Recording::of(snapshotter.as_mut(), &follower.functions, &tids, lateness, journal)
+    let mut recording = Recording::of(snapshotter.as_mut(), &follower.functions, &tids, lateness, journal)
         .map_err(MeterProblem::WatchNeedsTracing)?;
+    if let Some(name) = request.guard.as_ref().and_then(|guard| guard.kept_instance.as_deref()) {
+        match KeptRecording::begin(&tracefs, name, &follower.functions, journal) {
+            Ok(kept) => recording.kept = kept,
+            Err(problem) => link.problem(Severity::Notice, &problem),
+        }
+    }
     let count_from_ns = Some(soon_ns).filter(|_| recording.finds_maxima() && !request.ours);
     let beginning = Beginning { count_from_ns, duration_ns, start: start.clone() };
     if let Some(count_from_ns) = count_from_ns {
         followed.lock().unwrap_or_else(PoisonError::into_inner).count_in(beginning.due(count_from_ns));
     }
-    let round_ns = request.guard.map_or(follower::ROUND_NS, |guard| guard.round_ns);
+    let round_ns = request.guard.as_ref().map_or(follower::ROUND_NS, |guard| guard.round_ns);
     let stacks = request.stacks.then(Arc::<StackSampling>::default);
     if let Some(stacks) = &stacks {
         stacks.add(threads.iter().map(|found| (found.tid, found.pid)));

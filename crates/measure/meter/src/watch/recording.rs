@@ -2,6 +2,7 @@
 //! only, and the triggers by which the kernel detects maxima itself.
 
 use super::follower::filter_of;
+use super::kept::KeptRecording;
 use crate::journal::{Entry, Journal, trace_leftovers};
 use crate::trace::arming::Armed;
 use crate::trace::error::TraceError;
@@ -37,6 +38,8 @@ pub struct Recording {
     /// Every recorded event, as `system:name`.
     events: Vec<String>,
     shed: &'static [EventKind],
+    /// The instance in memory that a reset keeps.
+    pub kept: Option<KeptRecording>,
 }
 
 impl Recording {
@@ -116,6 +119,9 @@ impl Recording {
                 // An event that stays on costs a little; one that stays off is missing in an account, which names its kind.
                 let _ = if is { instance.disable_event(system, name) } else { instance.enable_event(system, name) };
             }
+        }
+        if let Some(kept) = &self.kept {
+            kept.shed(self.shed, kinds);
         }
         self.shed = kinds;
     }

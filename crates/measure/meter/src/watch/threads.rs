@@ -291,7 +291,7 @@ impl SampleSource for WatchedThreads<'_> {
         let output = self.saves.as_ref()?;
         let saved_ns = match request.missed_chain() {
             Some(missed) => now_ns.saturating_sub(missed.stimulus_ns).max(0).unsigned_abs() + CHAIN_BEFORE_NS,
-            None => self.request.guard.map_or(SAVED_NS, |guard| guard.saved_ns),
+            None => self.request.guard.as_ref().map_or(SAVED_NS, |guard| guard.saved_ns),
         };
         let asked_ns = now_ns.saturating_sub_unsigned(saved_ns);
         let from_ns = self.recording.complete_since_ns().map_or(asked_ns, |ns| ns.max(asked_ns));

@@ -16,13 +16,14 @@ const PREFIX: &str = "linux-image-";
 /// File of a cached kernel that contains its release.
 pub const RELEASE: &str = "release";
 
-/// The files of a package that are unpacked: the kernel, the line to the host, and the drivers of the devices that methods
-/// measure with. A whole package takes 300 MB.
-const UNPACKED: [&str; 24] = [
+/// The files of a package that are unpacked: the kernel, the line to the host, the drivers of the devices that methods
+/// measure with, and a file system for a disk. A whole package takes 300 MB.
+const UNPACKED: [&str; 29] = [
     "./boot/*",
     "*/modules/*/vmlinu*",
     "*/modules/*/config",
     "*/modules/*/modules.*",
+    "*/kernel/crypto/crc32c_generic*",
     "*/kernel/drivers/block/loop*",
     "*/kernel/drivers/block/null_blk/*",
     "*/kernel/drivers/block/virtio_blk*",
@@ -39,6 +40,10 @@ const UNPACKED: [&str; 24] = [
     "*/kernel/drivers/uio/*",
     "*/kernel/drivers/vfio/*",
     "*/kernel/fs/configfs/*",
+    "*/kernel/fs/ext4/*",
+    "*/kernel/fs/jbd2/*",
+    "*/kernel/fs/mbcache*",
+    "*/kernel/lib/crc16*",
     "*/kernel/net/core/*",
     "*/kernel/net/packet/*",
     "*/kernel/sound/*",
