@@ -77,7 +77,7 @@ impl AtDesk {
             if holds(&page) {
                 return page;
             }
-            assert!(start.elapsed() < patience, "{what} did not come: {page}");
+            assert!(start.elapsed() < patience, "{what} did not come; {}", ranking(&page));
             std::thread::sleep(Duration::from_millis(250));
         }
     }
@@ -119,6 +119,20 @@ pub fn rows<'p>(page: &'p str, attribute: &str) -> Vec<BTreeMap<&'p str, &'p str
             .collect()
     };
     elements.map(attributes).collect()
+}
+
+/// The ranking of a page, for the message of a failed test.
+fn ranking(page: &str) -> String {
+    let of = |element: &str| {
+        let text = element.split('<').filter_map(|part| Some(part.split_once('>')?.1));
+        let words: Vec<&str> = text.flat_map(str::split_whitespace).collect();
+        words.join(" ")
+    };
+    let section = page.split_once("id=\"ranking-title\"").map_or(page, |(_, rest)| rest);
+    let section = section.split_once("</section>").map_or(section, |(inside, _)| inside);
+    let named: Vec<String> =
+        rows(section, "data-culprit").iter().map(|row| format!("{} {}", row["data-culprit"], row["data-who"])).collect();
+    format!("the ranking is {named:?}: {}", of(section))
 }
 
 impl AtDesk {
