@@ -11,10 +11,10 @@ use judge::uses::{so_far, uses};
 use report::account::culprit;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, clock_gettime};
-use server::desk::{DeskCause, DeskCpu, DeskSpike};
+use server::desk::{DeskCause, DeskCpu, DeskSpike, DeskState};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -56,9 +56,10 @@ pub fn start(shared: &Arc<Shared>) -> anyhow::Result<Looking> {
     Ok(Looking(thread))
 }
 
-/// Everything known of the late wake-ups so far.
+/// Everything known of the late wake-ups of a session so far.
 #[derive(Default)]
 struct Known {
+    archive: PathBuf,
     ranking: Ranking,
     explained: BTreeSet<u32>,
     /// Spikes whose trace did not arrive.
@@ -76,6 +77,11 @@ fn follow(shared: &Shared) {
     while !shared.is_over() {
         let begun = cpu_time();
         if let Some(archive) = shared.archive() {
+            if known.archive != archive {
+                // Numbers of spikes begin again.
+                shared.update(DeskState::end_session);
+                known = Known { archive: archive.clone(), ..Known::default() };
+            }
             look(shared, &archive, &mut known);
         }
         let pause = PACE.max((cpu_time() - begun) * PAUSE_OF_LOOK);
@@ -116,6 +122,7 @@ fn look(shared: &Shared, archive: &Path, known: &mut Known) {
         state.cpus = threads().map(cpu).collect();
         (state.uses, state.doubts) = (judged, doubts);
         state.delayers = known.ranking.first(DELAYERS_SHOWN);
+        state.of_host = known.ranking.of_host();
         (state.accounts, state.unexplained) = (known.ranking.spikes(), known.ranking.unexplained());
         let late = threads().map(|thread| thread.totals.over_limit).fold(0, u64::saturating_add);
         (state.pending, state.without_trace) = (pending, known.without_trace.len() as u64);
