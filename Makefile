@@ -45,7 +45,7 @@ TORTURE_KILLS ?= 1000
 TORTURE_SEED ?= 1
 BENCH_LAB_RUNS ?= 1000000
 
-.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-tune e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices docs-critical-paths deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
+.PHONY: docs help demo crates build meters test test-core test-machine e2e e2e-methods e2e-tune e2e-labgrid e2e-first-hour e2e-custom-kernel e2e-kernels e2e-compare e2e-desk intercept bench truth simulate-judge simulate-tune bench-cyclictest bench-lab bench-own-disturbance check-open-data check-perfetto check-results docs-virtual docs-prices docs-critical-paths deps fmt lint ui test-rust test-ui test-busy test-additions fuzz torture miri sanitize check-meter-rust advisories dist dist-check deb deb-check deb-check-unit clean
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | \
@@ -119,9 +119,13 @@ truth: build $(INJECTOR) ## delay CPUs in known ways, here and in virtual machin
 	kernels/inject/build-for dist/truth 6.1 6.1-rt 6.12-rt arm64-6.1-rt
 	TARDY_METER=$(CURDIR)/$(METER) cargo run --release --package truth --bin tardy-truth -- $(TRUTH)
 
-e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time); a desk over a storm of interrupts
+e2e-compare: build ## compare kernels in virtual time: 16 seeds, ten bisections (a hundred boots, two at a time)
 	packaging/install-dependencies --e2e
-	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --nocapture --test-threads=1 virtual_compare desk::
+	TARDY_METER=$(CURDIR)/$(METER) TARDY_FLIGHT_RECORDER=$(CURDIR)/$(FLIGHT_RECORDER) cargo test --package tardy --test e2e -- --ignored --nocapture --test-threads=1 virtual_compare
+
+e2e-desk: build ## plant six causes in virtual machines, each must come first on the page of `tardy desk` within a minute
+	packaging/install-dependencies --e2e
+	TARDY_METER=$(CURDIR)/$(METER) cargo test --package tardy --test e2e desk:: -- --ignored --test-threads=1
 
 bench: build ## print costs beside a bare loop, cyclictest, rt-tests, strace and trace-cmd, write docs/reference/figures.md; asserts nothing
 	cargo build --profile meter --package tardy-meter --target $(MUSL) --example bare_loop

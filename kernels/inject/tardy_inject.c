@@ -19,6 +19,7 @@
 //              nmi          the handler of a non-maskable interrupt (x86)
 //              stop_machine what all CPUs are stopped for, with interrupts off
 //              console      a slow console that a message is written to, with preemption off
+//              line         twenty interrupts of a line in a row, of that length together: a device of USB that storms
 //   cpu        the CPU that is to be late; -1, the value it is loaded with: whatever CPU the thread is on
 //   length_us  how long; 0, the value it is loaded with, means that the thread sleeps
 //   period_us  from the beginning of one section to that of the next
@@ -30,6 +31,7 @@
 #include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/irq.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -53,7 +55,7 @@
 #include <asm/nmi.h>
 #endif
 
-enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK, TIMER, CALL, IRQ_WORK, SOFTIRQ, TASKLET, WORK, RCU, NMI, STOP_MACHINE, CONSOLE };
+enum section { IRQ_OFF, PREEMPT_OFF, SPIN_LOCK, TIMER, CALL, IRQ_WORK, SOFTIRQ, TASKLET, WORK, RCU, NMI, STOP_MACHINE, CONSOLE, LINE };
 
 static const char *const section_names[] = {
 	[IRQ_OFF] = "irq_off",
@@ -69,6 +71,7 @@ static const char *const section_names[] = {
 	[NMI] = "nmi",
 	[STOP_MACHINE] = "stop_machine",
 	[CONSOLE] = "console",
+	[LINE] = "line",
 };
 
 /* A mistyped length must not hang the machine: watchdogs bite after 10 s. */
@@ -304,6 +307,49 @@ static struct console slow_console = {
 	.index = -1,
 };
 
+/* No device has this line: a timer raises its interrupts. */
+#define LINE_INTERRUPTS 20
+static int line = -1;
+static struct hrtimer line_timer;
+static unsigned int line_left;
+
+static irqreturn_t tardy_inject_line(int unused, void *unused_too)
+{
+	tardy_inject_spin_for(READ_ONCE(length_us) / LINE_INTERRUPTS);
+	return IRQ_HANDLED;
+}
+
+static enum hrtimer_restart raise_line(struct hrtimer *timer)
+{
+	generic_handle_irq(line);
+	if (!--line_left)
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, ns_to_ktime(NSEC_PER_USEC));
+	return HRTIMER_RESTART;
+}
+
+static int begin_line(void)
+{
+	int error;
+
+	line = irq_alloc_desc(NUMA_NO_NODE);
+	if (line < 0)
+		return line;
+	irq_set_chip_and_handler(line, &dummy_irq_chip, handle_simple_irq);
+	/* With PREEMPT_RT the handler would have a thread of its own. */
+	error = request_irq(line, tardy_inject_line, IRQF_NO_THREAD, "xhci_hcd:tardy_inject", &line_timer);
+	if (error)
+		irq_free_desc(line);
+	return error;
+}
+
+static void end_line(void)
+{
+	hrtimer_cancel(&line_timer);
+	free_irq(line, &line_timer);
+	irq_free_desc(line);
+}
+
 /* Only after the one before, which every period leaves time for, is a section of another context started again. */
 static void run_section(int to)
 {
@@ -354,6 +400,12 @@ static void run_section(int to)
 		console_known = true;
 		atomic_set(&console_wanted, 1);
 		printk(KERN_EMERG "tardy_inject: a slow console\n");
+		break;
+	case LINE:
+		if (!hrtimer_active(&line_timer)) {
+			line_left = LINE_INTERRUPTS;
+			hrtimer_start(&line_timer, ktime_set(0, NSEC_PER_MSEC), HRTIMER_MODE_REL_PINNED_HARD);
+		}
 		break;
 	}
 }
@@ -419,20 +471,32 @@ static int show_log(struct seq_file *file, void *unused)
 	return 0;
 }
 
+static void __init set_up_timer(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	timer->function = function;
+#endif
+}
+
 static int __init inject_init(void)
 {
 	int error = begin_nmi();
 
 	if (error)
 		return error;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&hard_timer, tardy_inject_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-#else
-	hrtimer_init(&hard_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	hard_timer.function = tardy_inject_timer;
-#endif
+	set_up_timer(&hard_timer, tardy_inject_timer);
+	set_up_timer(&line_timer, raise_line);
+	error = begin_line();
+	if (error) {
+		end_nmi();
+		return error;
+	}
 	hard_work = IRQ_WORK_INIT_HARD(tardy_inject_irq_work);
 	if (!proc_create_single("tardy_inject", 0444, NULL, show_log)) {
+		end_line();
 		end_nmi();
 		return -ENOMEM;
 	}
@@ -444,6 +508,7 @@ static int __init inject_init(void)
 	thread = kthread_run(inject, NULL, "tardy-inject");
 	if (IS_ERR(thread)) {
 		remove_proc_entry("tardy_inject", NULL);
+		end_line();
 		end_nmi();
 	}
 	return PTR_ERR_OR_ZERO(thread);
@@ -464,6 +529,7 @@ static void __exit inject_exit(void)
 	tasklet_kill(&tasklet);
 	cancel_work_sync(&work);
 	rcu_barrier();
+	end_line();
 	end_nmi();
 	remove_proc_entry("tardy_inject", NULL);
 }

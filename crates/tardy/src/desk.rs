@@ -1,16 +1,18 @@
 //! A window on this machine: measures it, ranks who makes its programs late, and shows that as a page on loopback.
 //!
-//! [`measuring`] starts one run that lasts as long as the desk, [`looking`] reads its archive while it grows and makes the [`state`] that the
+//! [`measuring`] runs [`sessions`], one after the other as long as the desk is open, [`looking`] reads their archive while it grows and makes the [`state`] that the
 //! page shows and [`service`] hands to the server. [`findings`] are the settings to change, [`changes`] undoes them, [`sharing`] makes the file for others,
-//! [`archives`] removes what killed desks left, [`browser`] opens the page.
+//! [`earlier`] has the archives of sessions that ended, [`archives`] removes what killed desks left, [`browser`] opens the page.
 
 mod archives;
 mod browser;
 mod changes;
+mod earlier;
 mod findings;
 mod looking;
 mod measuring;
 mod service;
+mod sessions;
 mod sharing;
 mod state;
 
@@ -42,6 +44,8 @@ pub struct Asked {
     pub directory: Option<PathBuf>,
     pub priority: u8,
     pub limit_ns: i64,
+    /// Time after which a session ends and the next one begins.
+    pub session_ns: u64,
 }
 
 /// Measures and serves until a signal ends it.
@@ -79,10 +83,13 @@ pub fn open(asked: &Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     // Whatever fails from here on, the measurement ends.
     let served = serve(asked, listener, &state::link(&address, &secret), &shared);
     shared.end();
-    let archive = measuring.end();
+    let archive = measuring.end(shared.keeps());
     say_changes(&shared);
     if let Some(archive) = archive {
         finish(&archive, shared.keeps());
+    }
+    if !shared.keeps() {
+        shared.remove_earlier();
     }
     shared.release();
     served?;
@@ -122,13 +129,10 @@ fn own_directory() -> Result<PathBuf, UsageError> {
 
 /// Keeps the archive with its explanations, or removes it.
 fn finish(archive: &Path, keeps: bool) {
-    let shown = printable(&archive.display().to_string());
     if !keeps {
-        if let Err(error) = fs::remove_dir_all(archive) {
-            complain!("tardy desk: failed to remove {shown}: {error}");
-        }
-        return;
+        return earlier::remove(archive);
     }
+    let shown = printable(&archive.display().to_string());
     if let Ok(account) = account::Account::open(archive, account::ExplanationSource::Traces) {
         let _ = account.save_explanations();
     }

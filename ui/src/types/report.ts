@@ -338,7 +338,11 @@ frequency_governors: Array<string>, rt_period_us: number | null, rt_runtime_us: 
 /**
  * `cpu0=50000000` (ns of each period), if the kernel has a fair server.
  */
-fair_server_runtime: Array<string>, mitigations: Array<string>, 
+fair_server_runtime: Array<string>, 
+/**
+ * `cpu0=1000000000` (ns), the period of that runtime.
+ */
+fair_server_period: Array<string>, mitigations: Array<string>, 
 /**
  * `none`, or the hypervisor as far as it identifies itself.
  */
@@ -443,6 +447,11 @@ export type ExplanationStatus = "explained" | "not_explained" | "no_trace";
 export type Facts = { "thread-stopped": Stopped } | { "thread-frozen": Frozen } | { "clock-step": ClockStep } | { "priority-inversion": PriorityInversion } | { "priority-changed": PriorityChange } | { "page-fault": ThreadFaults } | { "waiting": Waited } | { "timer-slack": TimerSlack } | { "late-arm": LateArm } | { "own-tool": OwnTool } | { "another-run": NamedHolders } | { "silence": Silence } | { "cfs-quota": QuotaUsedUp } | { "rt-throttling": Throttled } | { "fair-server": FairShare } | { "nmi": HeldBy } | { "irq-storm": InterruptStorm } | { "tlb-shootdown": NamedHolders } | { "text-patching": NamedHolders } | { "cache-flush": NamedHolders } | { "membarrier": NamedHolders } | { "rcu": NamedHolders } | { "irq-work": NamedHolders } | { "reschedule-ipi": NamedHolders } | { "thermal": NamedHolders } | { "network": NamedHolders } | { "usb": NamedHolders } | { "storage": NamedHolders } | { "slow-bus": NamedHolders } | { "graphics": NamedHolders } | { "acpi": NamedHolders } | { "efi-runtime": NamedHolders } | { "firmware-call": NamedHolders } | { "tick": Tick } | { "watchdog": LockupWatchdog } | { "clocksource-watchdog": NamedHolders } | { "timers": OtherTimers } | { "previous-irq": ForeignInterrupts } | { "smt": SmtSlowdown } | { "memory-contention": Slowdown } | { "timer-interrupt": SlowTimerInterrupt } | { "softirq": SoftirqWork } | { "stop-machine": StoppedCpu } | { "threaded-irq": MoreUrgent } | { "cpu-frequency": NamedHolders } | { "boosted-task": Boosted } | { "other-rt-task": MoreUrgent } | { "migration": Migrated } | { "idle-exit": IdleExit } | { "steal": Stolen } | { "printk": Console } | { "irqs-off": LateInTask } | { "slab-shrink": NamedHolders } | { "reclaim": NamedHolders } | { "compaction": NamedHolders } | { "ksm": NamedHolders } | { "numa-balancing": NamedHolders } | { "vmstat": NamedHolders } | { "memcg-drain": NamedHolders } | { "module-load": NamedHolders } | { "cpu-hotplug": NamedHolders } | { "workqueue": Worker } | { "blocking-task": BlockingTask } | { "own-work": OwnWork } | { "slow-return": SlowReturn };
 
 /**
+ * CPU time of ordinary tasks in each period in which real-time threads starve them, by the settings of one CPU.
+ */
+export type FairServer = { cpu: number, runtime_ns: number, period_ns: number, };
+
+/**
  * The scheduler gave ordinary tasks their share.
  */
 export type FairShare = { preferred: Preferred, 
@@ -457,7 +466,11 @@ spender?: TaskName | null, rt_runtime_us?: number | null,
 /**
  * Runtimes of the fair server, by CPU.
  */
-server_runtimes: Array<ForeignText>, };
+server_runtimes: Array<ForeignText>, 
+/**
+ * The fair server of the CPU that the thread waited for.
+ */
+server?: FairServer | null, };
 
 /**
  * How the lengths of page faults were estimated: the trace has no end of a fault.

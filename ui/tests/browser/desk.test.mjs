@@ -90,6 +90,15 @@ test("a planted program comes first within a minute, while the page is open", { 
   assert.match(await page.run("document.querySelector('#desk-state').textContent"), /too late for [1-8] of 8 uses/);
   assert.deepEqual(page.errors, []);
   assert.ok(page.requests.every((request) => request.startsWith(new URL(links[0]).origin) || request.startsWith("data:")), `${page.requests}`);
+  const ranking = await page.run(
+    "[...document.querySelectorAll('.desk-ranking tbody tr')].map((row) => ({ ...row.dataset, link: row.querySelector('a')?.getAttribute('href'), text: row.textContent }))",
+  );
+  assert.ok(ranking.length > 0 && ranking.every(({ who, kind, link }) => who && kind && /^\/desk\/spikes\/\d+$/.test(link)), JSON.stringify(ranking));
+  assert.ok(ranking.every(({ kind }) => !kind.startsWith("host")), "the host of a virtual machine stands beside the table");
+  const [planted] = ranking.filter(({ who }) => who === "hog");
+  assert.match(planted.text, /other-rt-task/);
+  const longest = await browser.open(new URL(planted.link, links[0]).href);
+  assert.match(await longest.run("document.body.textContent"), /hog/, "the account of its longest delay names it");
   const account = await page.run("document.querySelector('[data-spike] a').href");
   const report = await browser.open(account);
   assert.ok(await report.run("document.querySelector('.ledger') !== null"), "the account has a ledger");

@@ -3,7 +3,7 @@
 //! Each finding of an explanation claims a part of its ledger for one culprit; the parts do not overlap. The ranking adds them up, by
 //! culprit and by the name of who had the CPU.
 
-use archive::culprit::{Console, Culprit, Facts, Holder, InterruptStorm, OtherTimers, TaskName};
+use archive::culprit::{Console, Culprit, Facts, Holder, InterruptStorm, OtherTimers, SilencedBy, TaskName};
 use archive::explanation::{Explanation, ExplanationStatus, Finding};
 use archive::trace_event::softirq;
 use serde::Serialize;
@@ -24,8 +24,10 @@ pub enum DelayerKind {
     Interrupt,
     Softirq,
     Idle,
-    /// A setting or a mechanism of the kernel, the firmware or the hypervisor.
+    /// A setting or a mechanism of the kernel or the firmware.
     Mechanism,
+    /// The host of a virtual machine: nothing in the machine changes what it does.
+    Host,
 }
 
 /// A program, an interrupt or a mechanism that delayed wake-ups.
@@ -109,11 +111,20 @@ impl Ranking {
         }
     }
 
-    /// The delayers with the most delay, largest first.
+    /// The delayers of the machine itself with the most delay, largest first.
     pub fn first(&self, count: usize) -> Vec<Delayer> {
-        let mut sorted: Vec<&Delayer> = self.delayers.values().collect();
+        self.sorted(|kind| kind != DelayerKind::Host).take(count).cloned().collect()
+    }
+
+    /// Delays by the host of a virtual machine, largest first.
+    pub fn of_host(&self) -> Vec<Delayer> {
+        self.sorted(|kind| kind == DelayerKind::Host).cloned().collect()
+    }
+
+    fn sorted(&self, counts: impl Fn(DelayerKind) -> bool) -> impl Iterator<Item = &Delayer> {
+        let mut sorted: Vec<&Delayer> = self.delayers.values().filter(|delayer| counts(delayer.kind)).collect();
         sorted.sort_by_key(|delayer| std::cmp::Reverse((delayer.delay_ns, delayer.worst_ns)));
-        sorted.into_iter().take(count).cloned().collect()
+        sorted.into_iter()
     }
 
     /// Late wake-ups with an account.
@@ -139,6 +150,9 @@ impl Ranking {
 
 /// Who had the CPU, or the mechanism if the culprit is not the work of a thread or an interrupt.
 fn delayer(finding: &Finding) -> (DelayerKind, String) {
+    if is_of_host(finding) {
+        return (DelayerKind::Host, mechanism(&finding.culprit));
+    }
     if let Some(Facts::Timers(OtherTimers { function: Some(function), .. })) = &finding.facts {
         return (DelayerKind::Interrupt, shortened(&format!("timer {}", function.0)));
     }
@@ -160,6 +174,16 @@ fn delayer(finding: &Finding) -> (DelayerKind, String) {
         Some(Holder::Untraced) | None => (DelayerKind::Mechanism, mechanism(&finding.culprit)),
     };
     (kind, shortened(&name))
+}
+
+fn is_of_host(finding: &Finding) -> bool {
+    match &finding.facts {
+        // On bare metal it is the firmware, whose settings are the user's.
+        Some(Facts::Silence(silence)) => {
+            matches!(silence.by, SilencedBy::HostOrFirmware { .. } | SilencedBy::Stolen { .. })
+        }
+        _ => finding.culprit == Culprit::Steal,
+    }
 }
 
 fn shortened(name: &str) -> String {
@@ -231,7 +255,7 @@ fn holder_of(facts: &Facts) -> Option<&Holder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use archive::culprit::{Holders, MoreUrgent, NamedHolders};
+    use archive::culprit::{Holders, MoreUrgent, NamedHolders, Silence, SilentPlace};
     use archive::explanation::Confidence;
     use archive::sample::Sample;
     use archive::spike::{Spike, SpikeReason};
@@ -270,6 +294,30 @@ mod tests {
         assert_eq!(named[..2], [("hog", 1100, 2, 3), ("once", 900, 1, 1)]);
         assert_eq!((first[2].kind, first[2].culprit.clone()), (DelayerKind::Mechanism, Culprit::FairServer));
         assert_eq!((ranking.delay_ns(), ranking.explained_ns(), ranking.spikes()), (2200, 2050, 3));
+    }
+
+    #[test]
+    fn the_host_of_a_virtual_machine_has_its_own_place_and_firmware_does_not() {
+        let silence = |by: SilencedBy| {
+            let facts = Silence {
+                place: SilentPlace::AllCpus,
+                by,
+                overdue: None,
+                requests: Vec::new(),
+                still_elsewhere_ns: 0,
+                came_in: None,
+            };
+            finding(Culprit::Silence, 100, Some(Facts::Silence(facts)))
+        };
+        let mut ranking = Ranking::default();
+        ranking.add(&explanation(1, 900, vec![finding(Culprit::Steal, 800, None), urgent("hog", 1, 50)]));
+        ranking.add(&explanation(2, 900, vec![silence(SilencedBy::HostOrFirmware { host: "kvm".into() })]));
+        let names = |delayers: Vec<Delayer>| delayers.into_iter().map(|one| one.culprit).collect::<Vec<_>>();
+        assert_eq!(names(ranking.first(9)), [Culprit::OtherRtTask]);
+        assert_eq!(names(ranking.of_host()), [Culprit::Steal, Culprit::Silence]);
+        let mut of_metal = Ranking::default();
+        of_metal.add(&explanation(1, 900, vec![silence(SilencedBy::FirmwareOrHardware)]));
+        assert_eq!((names(of_metal.first(9)), of_metal.of_host()), (vec![Culprit::Silence], Vec::new()));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod silence;
 mod timers;
 mod waits;
 
-pub use budgets::{FairShare, Preferred, QuotaUsedUp, RealTimeBudget, Throttled};
+pub use budgets::{FairServer, FairShare, Preferred, QuotaUsedUp, RealTimeBudget, Throttled};
 pub use holder::{Holder, Holders};
 pub use hypervisor::{AbsenceSign, CpuAbsence, ObservedSpan, Stolen};
 pub use interrupts::{ForeignInterrupts, HeldBy, InterruptStorm, SoftirqWork, TimerInStorm};

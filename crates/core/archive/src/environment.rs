@@ -50,6 +50,9 @@ pub struct Environment {
     pub rt_runtime_us: Option<i64>,
     /// `cpu0=50000000` (ns of each period), if the kernel has a fair server.
     pub fair_server_runtime: Vec<String>,
+    /// `cpu0=1000000000` (ns), the period of that runtime.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fair_server_period: Vec<String>,
     pub mitigations: Vec<String>,
     /// `none`, or the hypervisor as far as it identifies itself.
     pub virtualisation: Option<String>,

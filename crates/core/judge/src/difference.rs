@@ -1,5 +1,6 @@
 //! Differences between two runs other than their latencies: machine, kernel, settings.
 
+use archive::culprit::FairServer;
 use archive::effective::{EffectiveSettings, EffectiveThread};
 use archive::environment::Environment;
 use archive::message::Severity;
@@ -39,6 +40,15 @@ pub(crate) fn of_settings(a: &RunSettings, b: &RunSettings) -> Vec<Difference> {
     found.extend(only_in_one(DifferenceKind::Load, &loads(a), &loads(b)));
     found.extend(only_in_one(DifferenceKind::Setting, &changes(a), &changes(b)));
     found
+}
+
+/// Runtimes, and periods other than the default: older archives hold no periods.
+fn fair_servers(summary: &RunSummary) -> Vec<String> {
+    let usual = format!("={}", FairServer::PERIOD_NS);
+    let mut lines = of_environment(summary, |environment| &environment.fair_server_runtime);
+    let periods = of_environment(summary, |environment| &environment.fair_server_period);
+    lines.extend(periods.into_iter().filter(|line| !line.ends_with(&usual)).map(|line| format!("period {line}")));
+    lines
 }
 
 fn loads(settings: &RunSettings) -> Vec<String> {
@@ -116,7 +126,7 @@ const LISTS: [(DifferenceKind, Lines); 10] = [
     (DifferenceKind::FrequencyGovernor, |summary| {
         of_environment(summary, |environment| &environment.frequency_governors)
     }),
-    (DifferenceKind::FairServer, |summary| of_environment(summary, |environment| &environment.fair_server_runtime)),
+    (DifferenceKind::FairServer, fair_servers),
     (DifferenceKind::Mitigation, |summary| of_environment(summary, |environment| &environment.mitigations)),
     (DifferenceKind::DebugOption, |summary| of_environment(summary, |environment| &environment.debug_options)),
     (DifferenceKind::Ingredient, |summary| {

@@ -62,8 +62,10 @@ pub struct DeskState {
     pub uses: Vec<UseJudgement>,
     /// Why this machine cannot pass a real-time limit.
     pub doubts: Vec<String>,
-    /// The largest delay first.
+    /// The machine's own, the largest delay first.
     pub delayers: Vec<Delayer>,
+    /// Delays by the host of a virtual machine.
+    pub of_host: Vec<Delayer>,
     /// Late wake-ups with an account, and the ones among them without a known cause.
     pub accounts: u64,
     pub unexplained: u64,
@@ -79,6 +81,44 @@ pub struct DeskState {
     pub checks: Checks,
     pub archive: String,
     pub keeps: bool,
+    /// Sessions before this one, the newest first.
+    pub earlier: Vec<EarlierSession>,
+}
+
+/// A session that ended because its archive was full; the figures of the state are of the one that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierSession {
+    pub measured_ns: i64,
+    pub samples: u64,
+    pub worst_ns: Option<i64>,
+    /// The one with the largest delay.
+    pub delayer: Option<Delayer>,
+}
+
+/// Sessions that are remembered.
+const EARLIER_MAX: usize = 14;
+
+impl DeskState {
+    /// Begins a session: the figures so far become the figures of an earlier one.
+    pub fn end_session(&mut self) {
+        if self.samples > 0 {
+            let delayer = self.delayers.first().cloned();
+            let Self { measured_ns, samples, worst_ns, .. } = *self;
+            self.earlier.insert(0, EarlierSession { measured_ns, samples, worst_ns, delayer });
+            self.earlier.truncate(EARLIER_MAX);
+        }
+        *self = Self {
+            host: std::mem::take(&mut self.host),
+            kernel: std::mem::take(&mut self.kernel),
+            priority: self.priority,
+            stage: std::mem::take(&mut self.stage),
+            checks: std::mem::take(&mut self.checks),
+            archive: std::mem::take(&mut self.archive),
+            keeps: self.keeps,
+            earlier: std::mem::take(&mut self.earlier),
+            ..Self::default()
+        };
+    }
 }
 
 /// Stage of the measurement.
@@ -186,6 +226,21 @@ pub struct DeskAccess {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_that_ends_is_remembered_and_leaves_its_findings() {
+        let checks = Checks { is_known: true, ..Checks::default() };
+        let mut state = DeskState { checks, keeps: true, ..DeskState::default() };
+        state.end_session();
+        assert!(state.earlier.is_empty(), "nothing was measured");
+        for samples in 1..=20 {
+            state = DeskState { samples, worst_ns: Some(7), pending: 3, ..state };
+            state.end_session();
+        }
+        assert_eq!((state.samples, state.worst_ns, state.pending), (0, None, 0));
+        assert!(state.checks.is_known && state.keeps);
+        assert_eq!((state.earlier.len(), state.earlier[0].samples), (EARLIER_MAX, 20));
+    }
 
     #[test]
     fn a_link_lets_one_browser_in_and_the_next_link_another() {

@@ -56,6 +56,7 @@ pub fn collect(root: &Path, own: &OwnPriority) -> Environment {
         rt_period_us: tree.number("proc/sys/kernel/sched_rt_period_us"),
         rt_runtime_us: tree.number("proc/sys/kernel/sched_rt_runtime_us"),
         fair_server_runtime: scheduler::fair_server_runtime(&tree),
+        fair_server_period: scheduler::fair_server_period(&tree),
         mitigations: processor::mitigations(&tree),
         virtualisation: surroundings::virtualisation(&tree),
         steal_clock,

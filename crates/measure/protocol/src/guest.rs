@@ -23,6 +23,19 @@ pub const METER: &str = "tardy-meter";
 /// Directory of the initial file system with the modules to load, in the order of their names.
 pub const MODULES_DIRECTORY: &str = "modules";
 
+/// Directory of the initial file system with the programs that the guest starts after booting.
+pub const PROGRAMS_DIRECTORY: &str = "programs";
+/// File there, a list of [`GuestProgram`]s as JSON.
+pub const PROGRAMS_LIST: &str = "list.json";
+
+/// A program that runs beside every command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestProgram {
+    /// Name below [`PROGRAMS_DIRECTORY`].
+    pub file: String,
+    pub arguments: Vec<String>,
+}
+
 /// File of the initial file system, a [`VirtualTimePlan`] as JSON: its presence selects virtual time.
 pub const VIRTUAL_TIME_FILE: &str = "virtual-time.json";
 /// Slot on the first PCI bus of the shared memory for the stream of a measurement in virtual time.

@@ -10,28 +10,31 @@ use judge::machine::doubts;
 use judge::uses::{so_far, uses};
 use report::account::culprit;
 use rustix::process::setpriority_process;
-use server::desk::{DeskCause, DeskCpu, DeskSpike};
+use rustix::time::{ClockId, clock_gettime};
+use server::desk::{DeskCause, DeskCpu, DeskSpike, DeskState};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Shortest time between two looks, and the share of the time that looking may take: a long run takes long to read.
+/// Shortest time between two looks, and the pause for the CPU time of one: a long run takes long to read.
 const PACE: Duration = Duration::from_secs(1);
 const PAUSE_OF_LOOK: u32 = 5;
 /// Pause between two looks at whether the desk ends.
 const END_NOTICED: Duration = Duration::from_millis(100);
-/// Time in a look after which no further wake-up is explained.
+/// CPU time in a look after which no further wake-up is explained, and the time on the clock: the page is to go on.
 const EXPLAINING: Duration = Duration::from_millis(500);
+const EXPLAINING_ON_CLOCK: Duration = Duration::from_secs(3);
 /// Looks after which a trace that did not arrive is given up.
 const LOOKS_MAX: u32 = 10;
 const SPIKES_SHOWN: usize = 10;
 const DELAYERS_SHOWN: usize = 12;
 const CONFIDENCE: f64 = 0.95;
-/// The lowest priority of an ordinary thread.
-const NICE_MAX: i32 = 19;
+/// A little below other programs. Its CPU time is bounded by [`PAUSE_OF_LOOK`]; much lower, and a busy machine, which needs the
+/// page most, explains nothing: the lowest priority gets 1.5 % beside one busy program.
+const NICE: i32 = 5;
 
 /// The looking thread.
 pub struct Looking(JoinHandle<()>);
@@ -53,9 +56,10 @@ pub fn start(shared: &Arc<Shared>) -> anyhow::Result<Looking> {
     Ok(Looking(thread))
 }
 
-/// Everything known of the late wake-ups so far.
+/// Everything known of the late wake-ups of a session so far.
 #[derive(Default)]
 struct Known {
+    archive: PathBuf,
     ranking: Ranking,
     explained: BTreeSet<u32>,
     /// Spikes whose trace did not arrive.
@@ -68,19 +72,30 @@ struct Known {
 
 fn follow(shared: &Shared) {
     // The measuring threads come before it anyway; other programs should, too.
-    let _ = setpriority_process(None, NICE_MAX);
+    let _ = setpriority_process(None, NICE);
     let mut known = Known::default();
     while !shared.is_over() {
-        let begun = Instant::now();
+        let begun = cpu_time();
         if let Some(archive) = shared.archive() {
+            if known.archive != archive {
+                // Numbers of spikes begin again.
+                shared.update(DeskState::end_session);
+                known = Known { archive: archive.clone(), ..Known::default() };
+            }
             look(shared, &archive, &mut known);
         }
-        let pause = PACE.max(begun.elapsed() * PAUSE_OF_LOOK);
+        let pause = PACE.max((cpu_time() - begun) * PAUSE_OF_LOOK);
         let until = Instant::now() + pause;
         while Instant::now() < until && !shared.is_over() {
             thread::sleep(END_NOTICED);
         }
     }
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(spent.tv_sec.unsigned_abs(), u32::try_from(spent.tv_nsec).unwrap_or(0))
 }
 
 fn look(shared: &Shared, archive: &Path, known: &mut Known) {
@@ -107,6 +122,7 @@ fn look(shared: &Shared, archive: &Path, known: &mut Known) {
         state.cpus = threads().map(cpu).collect();
         (state.uses, state.doubts) = (judged, doubts);
         state.delayers = known.ranking.first(DELAYERS_SHOWN);
+        state.of_host = known.ranking.of_host();
         (state.accounts, state.unexplained) = (known.ranking.spikes(), known.ranking.unexplained());
         let late = threads().map(|thread| thread.totals.over_limit).fold(0, u64::saturating_add);
         (state.pending, state.without_trace) = (pending, known.without_trace.len() as u64);
@@ -120,14 +136,14 @@ fn look(shared: &Shared, archive: &Path, known: &mut Known) {
 impl Known {
     /// Explains what is new, the worst first, as far as there is time.
     fn explain(&mut self, run: &Run) {
-        let begun = Instant::now();
+        let (begun, begun_cpu) = (Instant::now(), cpu_time());
         // What was replaced by a worse one is not shown.
         let recorded: BTreeSet<u32> = run.spikes.iter().map(|spike| spike.number).collect();
         self.causes.retain(|number, _| recorded.contains(number));
         let mut new: Vec<(i64, u32)> = self.pending(run).collect();
         new.sort_unstable_by_key(|one| Reverse(*one));
         for (latency_ns, number) in new {
-            if begun.elapsed() > EXPLAINING {
+            if cpu_time() - begun_cpu > EXPLAINING || begun.elapsed() > EXPLAINING_ON_CLOCK {
                 return;
             }
             let Some(explanation) = explain_one(run, number) else {

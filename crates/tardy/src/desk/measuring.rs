@@ -1,24 +1,21 @@
-//! The run of a desk: a thread of real-time priority on every CPU, until the desk ends, with the trace of each late wake-up.
+//! The runs of a desk: a thread of real-time priority on every CPU, until the desk ends, with the trace of each late wake-up.
 
 use super::Asked;
-use super::archives::Own;
+use super::sessions::{Session, SessionStop};
 use super::state::Shared;
-use crate::archives::new_below;
 use crate::measuring::machine::reporting;
 use crate::nothing_measured::with_fix;
 use anyhow::Context;
 use archive::manifest::RunState;
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
-use machines::KnownTarget;
-use machines::stop::StopRequests;
 use runner::event::Event;
 use runner::run::{RunRequest, TimeLimits, run};
 use server::desk::Stage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 const INTERVAL_NS: u64 = 1_000_000;
 const BUFFER_KB_PER_CPU: u32 = 2048;
@@ -28,17 +25,30 @@ const TRACES_BYTES_MAX: u64 = 256 << 20;
 const REST_NS: u64 = 250_000_000;
 /// A real-time task may keep the meter from the CPU for a while.
 const SILENCE: Duration = Duration::from_secs(120);
+/// Time for the last traces of another machine whose measurement nobody keeps.
+const LAST_TRACES: Duration = Duration::from_secs(10);
+const END_NOTICED: Duration = Duration::from_millis(50);
 
 /// The running measurement.
 pub struct Measuring {
-    stop: StopRequests,
+    stop: SessionStop,
+    is_local: bool,
     thread: JoinHandle<Option<PathBuf>>,
 }
 
 impl Measuring {
-    /// Ends it, restores the machine, and returns the archive.
-    pub fn end(self) -> Option<PathBuf> {
+    /// Ends it, restores the machine, and returns the archive of the last session. A machine behind a slow line has traces left to send,
+    /// for which nobody waits who keeps nothing; a meter without its line restores its machine.
+    pub fn end(self, keeps: bool) -> Option<PathBuf> {
         self.stop.request();
+        let asked = Instant::now();
+        while !keeps && !self.is_local && !self.thread.is_finished() {
+            if asked.elapsed() >= LAST_TRACES {
+                self.stop.request();
+                break;
+            }
+            thread::sleep(END_NOTICED);
+        }
         self.thread.join().ok().flatten()
     }
 }
@@ -54,46 +64,87 @@ pub fn start(
     typed: Vec<String>,
     shared: &Arc<Shared>,
 ) -> anyhow::Result<Measuring> {
-    let target = asked.target.clone();
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (archive, id) = new_below(directory, since_1970.as_secs(), &target.host_name())?;
-    shared.own(Own::mark(&archive, asked.keeps)?);
-    let settings = settings(asked);
-    let request = RunRequest {
-        id,
-        directory: archive,
-        command: typed,
-        tool_version: env!("CARGO_PKG_VERSION").into(),
+    let first = Session::begin(asked, directory, shared)?;
+    let sessions = Sessions {
+        asked: asked.clone(),
+        directory: directory.to_owned(),
         meter: meter.to_owned(),
-        limits: TimeLimits::of(&settings, SILENCE),
-        settings,
+        typed,
+        shared: Arc::clone(shared),
+        stop: SessionStop::default(),
     };
-    let stop = StopRequests::default();
-    let (shared, stops) = (Arc::clone(shared), stop.clone());
-    let measure = move || {
-        let archive = request.directory.clone();
-        let ended = measure(&target, &request, &stops, &shared);
-        shared.set_stage(Stage::Ended(ended.err()));
-        archive.is_dir().then_some(archive)
-    };
-    let thread =
-        thread::Builder::new().name("tardy:measure".into()).spawn(measure).context("failed to start a thread")?;
-    Ok(Measuring { stop, thread })
+    let stop = sessions.stop.clone();
+    let thread = thread::Builder::new().name("tardy:measure".into());
+    let thread = thread.spawn(move || sessions.measure_all(first)).context("failed to start a thread")?;
+    Ok(Measuring { stop, is_local: asked.target.is_local(), thread })
 }
 
-/// # Errors
-/// The problem that ended it, with its fix.
-fn measure(known: &KnownTarget, request: &RunRequest, stop: &StopRequests, shared: &Shared) -> Result<(), String> {
-    let mut target = known.open(&request.meter, reporting(), stop.clone()).map_err(|error| error.to_string())?;
-    let outcome = run(target.as_mut(), request, stop, &mut |event| match event {
-        Event::Begun { directory, .. } => shared.begin(directory),
-        Event::Phase(RunPhase::Measure) => shared.set_stage(Stage::Measuring),
-        _ => {}
-    });
-    let outcome = outcome.map_err(|error| error.to_string())?;
-    match outcome.problem.filter(|_| outcome.state == RunState::Failed) {
-        Some(problem) => Err(with_fix(&problem)),
-        None => Ok(()),
+/// The sessions of a desk, one after the other.
+struct Sessions {
+    asked: Asked,
+    directory: PathBuf,
+    meter: PathBuf,
+    typed: Vec<String>,
+    shared: Arc<Shared>,
+    stop: SessionStop,
+}
+
+impl Sessions {
+    /// Measures one session after the other until the desk ends; the archive of the last one.
+    fn measure_all(&self, first: Session) -> Option<PathBuf> {
+        let mut session = first;
+        loop {
+            let ended = self.measure(&mut session);
+            let goes_on = ended.is_ok() && session.is_full() && !self.shared.is_over();
+            let next = match (goes_on, ended) {
+                (true, _) => Session::begin(&self.asked, &self.directory, &self.shared),
+                (false, ended) => {
+                    self.shared.set_stage(Stage::Ended(ended.err()));
+                    break;
+                }
+            };
+            match next {
+                Ok(next) => self.shared.end_session(std::mem::replace(&mut session, next).archive),
+                Err(error) => {
+                    self.shared.set_stage(Stage::Ended(Some(format!("{error:#}"))));
+                    break;
+                }
+            }
+        }
+        session.archive.is_dir().then_some(session.archive)
+    }
+
+    /// # Errors
+    /// The problem that ended it, with its fix.
+    fn measure(&self, session: &mut Session) -> Result<(), String> {
+        let stop = self.stop.begin();
+        if self.shared.is_over() {
+            return Ok(());
+        }
+        let settings = settings(&self.asked);
+        let request = RunRequest {
+            id: session.id.clone(),
+            directory: session.archive.clone(),
+            command: self.typed.clone(),
+            tool_version: env!("CARGO_PKG_VERSION").into(),
+            meter: self.meter.clone(),
+            limits: TimeLimits::of(&settings, SILENCE),
+            settings,
+        };
+        let shared = &self.shared;
+        let target = self.asked.target.open(&self.meter, reporting(), stop.clone());
+        let mut target = target.map_err(|error| error.to_string())?;
+        let outcome = run(target.as_mut(), &request, &stop, &mut |event| match event {
+            Event::Begun { directory, .. } => shared.begin(directory),
+            Event::Phase(RunPhase::Measure) => shared.set_stage(Stage::Measuring),
+            Event::Progress { .. } if session.becomes_full() => stop.request(),
+            _ => {}
+        });
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        match outcome.problem.filter(|_| outcome.state == RunState::Failed) {
+            Some(problem) => Err(with_fix(&problem)),
+            None => Ok(()),
+        }
     }
 }
 

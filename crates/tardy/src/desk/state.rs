@@ -3,6 +3,7 @@
 use super::Asked;
 use super::archives::Own;
 use super::changes::Changes;
+use super::earlier::Earlier;
 use server::desk::{DeskState, Stage};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -20,6 +21,7 @@ pub struct Shared {
     /// Changed settings. The lock is held while the machine changes.
     pub changes: Mutex<Changes>,
     own: Mutex<Option<Own>>,
+    earlier: Mutex<Earlier>,
     /// Held while a copy of the archive exists.
     pub sharing: Mutex<()>,
     over: AtomicBool,
@@ -41,6 +43,7 @@ impl Shared {
             address: Mutex::default(),
             changes: Mutex::default(),
             own: Mutex::default(),
+            earlier: Mutex::default(),
             sharing: Mutex::default(),
             over: AtomicBool::new(false),
         }
@@ -76,6 +79,17 @@ impl Shared {
     /// The mark of the archive of this desk.
     pub fn own(&self, own: Own) {
         *locked(&self.own) = Some(own);
+    }
+
+    /// A session ended and the next one has its own archive; a copy that is being made of it comes first.
+    pub fn end_session(&self, archive: PathBuf) {
+        let _alone = locked(&self.sharing);
+        locked(&self.earlier).end(archive, self.keeps());
+    }
+
+    /// Removes what was kept of earlier sessions.
+    pub fn remove_earlier(&self) {
+        locked(&self.earlier).remove_all();
     }
 
     pub fn keep(&self, keeps: bool) {

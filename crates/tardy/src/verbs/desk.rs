@@ -3,7 +3,7 @@
 use crate::desk::{self, Asked};
 use crate::exit::{Exit, UsageError};
 use crate::measuring::machine::find;
-use crate::options::quantity::{latency_ns, whole};
+use crate::options::quantity::{latency_ns, positive_time_ns, whole};
 use crate::verb::{Place, Verb};
 use clap::Args;
 use std::net::SocketAddr;
@@ -33,6 +33,9 @@ pub struct DeskArguments {
     /// Explain wake-ups later than this
     #[arg(long, value_name = "TIME", default_value = "200us", value_parser = latency_ns)]
     limit: i64,
+    /// Begin a new archive after this time, or at 64 MB
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = positive_time_ns)]
+    session: u64,
 }
 
 fn socket_address(text: &str) -> Result<SocketAddr, UsageError> {
@@ -59,6 +62,7 @@ the next boot.";
             directory: self.directory.clone(),
             priority: self.priority,
             limit_ns: self.limit,
+            session_ns: self.session,
         };
         desk::open(&asked, typed)
     }

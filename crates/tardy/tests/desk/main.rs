@@ -76,6 +76,21 @@ fn a_program_that_has_too_little_memory_comes_first() {
 }
 
 #[test]
+fn a_desk_that_stays_open_begins_new_archives_and_few_of_them_stay() {
+    prerequisites::require!(Root, Tracefs);
+    let _alone = planted::alone();
+    let mut desk = AtDesk::open(&["--session", "2s", "--keep"]);
+    let page = desk.wait(PATIENCE, "six sessions", |page| rows(page, "data-earlier").len() >= 6);
+    assert!(rows(&page, "data-earlier").iter().all(|row| row["data-earlier"] != "0"));
+    // Three, the one that goes on, and one that ends.
+    let kept = desk.archives().len();
+    assert!((3..=5).contains(&kept), "{kept} archives");
+    assert!(desk.ask("POST", "/desk/discard").starts_with("HTTP/1.1 303"));
+    assert_eq!(desk.end(), Some(0));
+    assert_eq!(desk.archives().len(), 0);
+}
+
+#[test]
 fn a_kept_measurement_stays_and_its_shared_file_names_nothing() {
     prerequisites::require!(Root, Tracefs);
     let mut desk = AtDesk::open(&["--limit", "1us"]);

@@ -25,6 +25,7 @@ mod package;
 mod platform;
 pub mod problem;
 mod process;
+mod programs;
 mod saved_state;
 mod unpack;
 pub mod virtual_time;
@@ -138,6 +139,10 @@ impl QemuTarget {
             if !kernel.modules.iter().any(|(name, _)| *name == module.0) {
                 kernel.modules.push(module);
             }
+        }
+        for file in programs::to_send(&self.machine.start_programs)? {
+            self.sent.retain(|sent| sent.path != file.path);
+            self.sent.push(file);
         }
         let meter = static_meter(&self.meter, self.machine.architecture)?;
         self.scratch = Some(Scratch::make("vm").map_err(PrepareError::NoScratch)?);

@@ -52,6 +52,26 @@ pub struct RealTimeBudget {
     pub period_us: i64,
 }
 
+/// CPU time of ordinary tasks in each period in which real-time threads starve them, by the settings of one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FairServer {
+    pub cpu: u32,
+    pub runtime_ns: i64,
+    pub period_ns: i64,
+}
+
+impl FairServer {
+    /// The kernel's default.
+    pub const RUNTIME_NS: i64 = 50_000_000;
+    pub const PERIOD_NS: i64 = 1_000_000_000;
+
+    pub fn is_default(&self) -> bool {
+        (self.runtime_ns, self.period_ns) == (Self::RUNTIME_NS, Self::PERIOD_NS)
+    }
+}
+
 /// The scheduler gave ordinary tasks their share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -67,4 +87,7 @@ pub struct FairShare {
     pub rt_runtime_us: Option<i64>,
     /// Runtimes of the fair server, by CPU.
     pub server_runtimes: Vec<ForeignText>,
+    /// The fair server of the CPU that the thread waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<FairServer>,
 }

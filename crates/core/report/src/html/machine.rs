@@ -67,6 +67,7 @@ fn fingerprint(summary: &RunSummary, e: &archive::environment::Environment) -> M
             ("Frequency governors", list(&e.frequency_governors)),
             ("Real-time throttling", rt_throttling(e.rt_runtime_us, e.rt_period_us)),
             ("Fair server", list(&e.fair_server_runtime)),
+            ("Fair server's period", list(&e.fair_server_period)),
             ("Virtualisation", option(&e.virtualisation)),
             ("Container", option(&e.container)),
             ("Load average", option(&e.load_average)),

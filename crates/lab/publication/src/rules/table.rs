@@ -182,6 +182,7 @@ pub const RULES: &[Rule] = &[
             "Environment.cpus_isolated",
             "Environment.cpus_nohz_full",
             "Environment.fair_server_runtime",
+            "Environment.fair_server_period",
             "Environment.load_average",
         ],
         "a figure names nobody",

@@ -5,7 +5,7 @@ use super::amounts::{figure, rounded};
 use super::as_html;
 use super::command::command;
 use super::layout::{Page, Refresh};
-use crate::desk::{Change, CheckedSetting, Checks, DeskAccess, DeskCause, DeskSpike, DeskState, Stage};
+use crate::desk::{Change, CheckedSetting, Checks, DeskAccess, DeskCause, DeskSpike, DeskState, EarlierSession, Stage};
 use crate::guard::{Identity, Peer, cookie_of_desk};
 use crate::problem::Refusal;
 use crate::site::Site;
@@ -184,6 +184,7 @@ fn live(state: &DeskState) -> Markup {
         (verdicts(state))
         (ranking(state))
         (spikes(state))
+        (earlier(state))
     }
 }
 
@@ -231,6 +232,7 @@ fn kind(kind: DelayerKind) -> &'static str {
         DelayerKind::Softirq => "softirq",
         DelayerKind::Idle => "idle state",
         DelayerKind::Mechanism => "kernel or machine",
+        DelayerKind::Host => "host of this virtual machine",
     }
 }
 
@@ -238,7 +240,7 @@ fn ranking(state: &DeskState) -> Markup {
     html! {
         section aria-labelledby="ranking-title" {
             h2 #ranking-title { "What delays wake-ups" }
-            @if state.delayers.is_empty() {
+            @if state.accounts == 0 {
                 p.empty { "No late wake-up has been explained yet." }
             } @else {
                 p.note {
@@ -249,12 +251,59 @@ fn ranking(state: &DeskState) -> Markup {
                     @if state.unaccounted > 0 { "; " (count(state.unaccounted)) " more have no account" }
                     "."
                 }
-                div.scroll {
-                    table.figures.cards.culprits.desk-ranking {
-                        caption.unseen { "Programs, interrupts and other causes, the largest delay first" }
-                        thead { tr { th scope="col" { "Who" } th scope="col" { "Delay in all" } th scope="col" { "Times" } th scope="col" { "Longest" } th.text scope="col" { "How, and what helps" } } }
-                        tbody { @for delayer in &state.delayers { (row(delayer)) } }
+                @for delayer in &state.of_host { (of_host(delayer)) }
+                @if !state.delayers.is_empty() {
+                    div.scroll {
+                        table.figures.cards.culprits.desk-ranking {
+                            caption.unseen { "Programs, interrupts and other causes, the largest delay first" }
+                            thead { tr { th scope="col" { "Who" } th scope="col" { "Delay in all" } th scope="col" { "Times" } th scope="col" { "Longest" } th.text scope="col" { "How, and what helps" } } }
+                            tbody { @for delayer in &state.delayers { (row(delayer)) } }
+                        }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Apart from the table: nothing that is changed in this machine makes it less.
+fn of_host(delayer: &Delayer) -> Markup {
+    html! {
+        p.note data-host=(delayer.culprit.id()) {
+            "Not this machine, but the host that runs it: " (latency(delayer.delay_ns)) " in " (counted(delayer.times, "late wake-up")) ", "
+            a href={ "/desk/spikes/" (delayer.worst_spike) } { (latency(delayer.worst_ns)) } " at most; " bdi { (delayer.name) }
+            @if !delayer.fix.is_empty() { ". What helps: " bdi { (delayer.fix) } } "."
+        }
+    }
+}
+
+fn earlier(state: &DeskState) -> Markup {
+    html! {
+        @if !state.earlier.is_empty() {
+            section aria-labelledby="earlier-title" {
+                h2 #earlier-title { "Before" }
+                p.note { "The measurement begins again when it is long or large; the figures above are of the part that continues." }
+                div.scroll {
+                    table.figures.cards {
+                        caption.unseen { "Earlier parts of the measurement, the newest first" }
+                        thead { tr { th scope="col" { "Measured" } th scope="col" { "Wake-ups" } th scope="col" { "At most" } th.text scope="col" { "Largest delay" } } }
+                        tbody { @for before in &state.earlier { (earlier_row(before)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn earlier_row(before: &EarlierSession) -> Markup {
+    html! {
+        tr data-earlier=(before.samples) {
+            th scope="row" { (duration(before.measured_ns)) }
+            td data-name="Wake-ups" { (rounded(before.samples)) }
+            td data-name="At most" { (figure(before.worst_ns)) }
+            td.text data-name="Largest delay" { @match &before.delayer {
+                    Some(delayer) => { bdi { (delayer.name) } ", " (latency(delayer.delay_ns)) " in all" },
+                    None => "none",
                 }
             }
         }

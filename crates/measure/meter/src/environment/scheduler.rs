@@ -12,9 +12,18 @@ const DEADLINE: u32 = 6;
 
 /// CPU time in ns per period that ordinary tasks get in preference to real-time ones; needs debugfs, since 6.12.
 pub fn fair_server_runtime(tree: &Tree) -> Vec<String> {
+    fair_server(tree, "runtime")
+}
+
+/// The periods of these runtimes in ns.
+pub fn fair_server_period(tree: &Tree) -> Vec<String> {
+    fair_server(tree, "period")
+}
+
+fn fair_server(tree: &Tree, file: &str) -> Vec<String> {
     let directory = "sys/kernel/debug/sched/fair_server";
     let cpus = tree.numbered(directory, "cpu").into_iter();
-    cpus.filter_map(|(_, cpu)| Some(format!("{cpu}={}", tree.text(&format!("{directory}/{cpu}/runtime"))?))).collect()
+    cpus.filter_map(|(_, cpu)| Some(format!("{cpu}={}", tree.text(&format!("{directory}/{cpu}/{file}"))?))).collect()
 }
 
 /// Real-time tasks that compete with the measuring threads, the most urgent first.
@@ -98,7 +107,10 @@ mod tests {
         let root = fake(&[
             ("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0\n"),
             ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n"),
+            ("sys/kernel/debug/sched/fair_server/cpu0/period", "1000000000\n"),
         ]);
-        assert_eq!(fair_server_runtime(&Tree::new(root.path())), ["cpu0=50000000", "cpu1=0"]);
+        let tree = Tree::new(root.path());
+        assert_eq!(fair_server_runtime(&tree), ["cpu0=50000000", "cpu1=0"]);
+        assert_eq!(fair_server_period(&tree), ["cpu0=1000000000"]);
     }
 }

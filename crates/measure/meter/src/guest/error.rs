@@ -17,6 +17,10 @@ pub enum GuestError {
     ListModules(io::Error),
     #[error("failed to load {}: {error}", .module.display())]
     LoadModule { module: PathBuf, error: io::Error },
+    #[error("failed to read the list of programs: {0}")]
+    ListPrograms(io::Error),
+    #[error("failed to start {}: {error}", .program.display())]
+    StartProgram { program: PathBuf, error: io::Error },
     #[error("failed to find the port {0}: the kernel needs virtio_pci and virtio_console, built in or as modules")]
     NoPort(String),
     #[error("failed to open {}: {error}", .device.display())]

@@ -11,6 +11,7 @@ mod input;
 mod modules;
 mod mounts;
 mod ports;
+mod programs;
 
 use crate::kernel::clock;
 use crate::virtual_time;
@@ -53,6 +54,7 @@ fn serve() -> Result<(), GuestError> {
     let data = ports::open(DATA_PORT)?;
     let host = listen(shared(&words)?);
     let kernel_release = rustix::system::uname().release().to_string_lossy().into_owned();
+    programs::start_all()?;
     say(&words, &GuestWord::Booted { kernel_release, uptime_ns: clock::monotonic_ns() });
     let mut desk = Desk { input: Input::new(shared(&data)?), data, words, haunted: false };
     // If the host disconnected, there is nothing more to do.

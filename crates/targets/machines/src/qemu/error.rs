@@ -43,6 +43,8 @@ pub enum PrepareError {
     MeterArchitecture { meter: PathBuf, found: Architecture, wanted: Architecture },
     #[error("failed to make a directory for the machine: {0}")]
     NoScratch(io::Error),
+    #[error("failed to read {}: {source}; correct `start_programs` in the target file", path.display())]
+    StartProgram { path: PathBuf, source: io::Error },
 }
 
 /// The end of a console, appended to a sentence.
@@ -112,7 +114,7 @@ impl Reason for PrepareError {
             Self::NoProgram { .. } => Some(NO_QEMU),
             Self::Kernel(_) => Some(NO_KERNEL),
             Self::MeterNotStatic { .. } | Self::MeterArchitecture { .. } => Some(METER_UNFIT),
-            Self::File(_) | Self::NoScratch(_) => None,
+            Self::File(_) | Self::NoScratch(_) | Self::StartProgram { .. } => None,
         }
     }
 }

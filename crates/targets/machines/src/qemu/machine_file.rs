@@ -52,6 +52,9 @@ pub struct VirtualMachine {
     pub cpus: u32,
     #[serde(default = "memory_mb")]
     pub memory_mb: u32,
+    /// Static programs of the host that the guest starts after booting, each with its arguments: `PATH [ARGUMENT...]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_programs: Vec<String>,
     /// Added to the kernel's command line.
     #[serde(default)]
     pub kernel_arguments: String,
@@ -122,6 +125,10 @@ pub enum MachineFileError {
     StartSeconds,
     #[error("settings has `{0}`; write PATH=VALUE with a path below /proc or /sys")]
     Setting(String),
+    #[error("start_programs has an empty entry; write PATH [ARGUMENT...]")]
+    EmptyProgram,
+    #[error("a machine in virtual time starts no programs; `tardy run --load` runs work beside the measurement")]
+    ProgramsInVirtualTime,
     #[error(
         "the host writes settings after booting, and sends nothing to a machine in virtual time; use `tardy run --set`"
     )]
@@ -165,6 +172,7 @@ impl VirtualMachine {
             package: None,
             modules: None,
             load_modules: Vec::new(),
+            start_programs: Vec::new(),
             accel: AcceleratorChoice::Auto,
             cpus: cpus(),
             memory_mb: memory_mb(),
@@ -216,6 +224,9 @@ impl VirtualMachine {
         if self.saved_state {
             self.check_saved_state()?;
         }
+        if self.start_programs.iter().any(|program| program.trim().is_empty()) {
+            return Err(MachineFileError::EmptyProgram);
+        }
         if self.kernel.starts_with("debian:") && self.modules.is_some() {
             return Err(MachineFileError::Modules);
         }
@@ -253,6 +264,9 @@ impl VirtualMachine {
         }
         if !self.settings.is_empty() {
             return Err(MachineFileError::SettingsInVirtualTime);
+        }
+        if !self.start_programs.is_empty() {
+            return Err(MachineFileError::ProgramsInVirtualTime);
         }
         Ok(())
     }
@@ -331,6 +345,9 @@ mod tests {
         assert!(wrong("settings = [\"/proc/../etc/passwd=1\"]").contains("PATH=VALUE"));
         let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nsettings = [\"/proc/x=1\"]";
         assert_eq!(VirtualMachine::parse(exact), Err(MachineFileError::SettingsInVirtualTime));
+        assert!(wrong("start_programs = [\" \"]").contains("ARGUMENT"));
+        let exact = "backend = \"virtual\"\nkernel = \"/k\"\ncpus = 1\nstart_programs = [\"/bin/x\"]";
+        assert_eq!(VirtualMachine::parse(exact), Err(MachineFileError::ProgramsInVirtualTime));
         let board = VirtualMachine::parse("backend = \"ssh\"\nkernel = \"/k\"");
         assert!(board.unwrap_err().to_string().contains("qemu"));
         assert!(VirtualMachine::parse("backend = \"qemu\"\nkernel = \"debian:6.1\"\nmodules = \"/m\"").is_err());

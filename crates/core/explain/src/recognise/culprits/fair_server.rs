@@ -3,7 +3,8 @@
 use super::about::{About, Proof, SWITCHED, Unrecorded};
 use crate::recognise::case::{Case, Claim};
 use crate::recognise::evidence::passed_over::PassedOver;
-use archive::culprit::{FairShare, ForeignText};
+use archive::culprit::{FairServer, FairShare, ForeignText};
+use archive::environment::Environment;
 use archive::explanation::Confidence;
 
 pub const ABOUT: About = About {
@@ -35,7 +36,38 @@ pub fn look<'c>(case: &Case<'c>) -> Option<Claim<'c, FairShare>> {
         spender: found.spender(case).map(|tid| case.names().task_name(tid)),
         rt_runtime_us: environment.and_then(|environment| environment.rt_runtime_us),
         server_runtimes: runtimes.iter().take(RUNTIMES_MAX).map(|line| ForeignText::from(line.as_str())).collect(),
+        server: environment.and_then(|environment| server_of(environment, case.cpu())),
     };
     let events = found.asked.into_iter().chain([found.decision]).collect();
     Some(Claim { events, ..Claim::new(found.pieces, confidence, facts) })
+}
+
+/// The settings of a CPU, where the kernel shows both.
+fn server_of(environment: &Environment, cpu: u32) -> Option<FairServer> {
+    let of_cpu = |lines: &[String]| {
+        let mut values = lines.iter().filter_map(|line| line.strip_prefix("cpu")?.split_once('='));
+        values.find_map(|(of, value)| (of.parse() == Ok(cpu)).then(|| value.parse::<i64>().ok())?)
+    };
+    let runtime_ns = of_cpu(&environment.fair_server_runtime)?;
+    Some(FairServer { cpu, runtime_ns, period_ns: of_cpu(&environment.fair_server_period)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_of_a_cpu_has_its_own_runtime_and_period() {
+        let lines = |lines: [&str; 2]| lines.map(str::to_owned).to_vec();
+        let environment = Environment {
+            fair_server_runtime: lines(["cpu1=50000000", "cpu11=200000000"]),
+            fair_server_period: lines(["cpu1=1000000000", "cpu11=250000000"]),
+            ..Environment::default()
+        };
+        let unusual = FairServer { cpu: 11, runtime_ns: 200_000_000, period_ns: 250_000_000 };
+        assert_eq!(server_of(&environment, 11), Some(unusual));
+        assert!(!unusual.is_default() && server_of(&environment, 1).unwrap().is_default());
+        assert_eq!(server_of(&environment, 2), None);
+        assert_eq!(server_of(&Environment { fair_server_period: Vec::new(), ..environment }, 1), None);
+    }
 }
