@@ -2,27 +2,31 @@
 //!
 //! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
 //! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
-//! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
+//! [`outputs`], those on other machines by [`delivery`]. [`http`] answers programs. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
 
 mod accounts;
 mod command;
 pub mod config;
 mod cost;
+#[cfg(feature = "lab")]
+mod delivery;
 mod entry;
 mod figures;
+#[cfg(feature = "lab")]
+mod http;
 mod known;
 mod outputs;
 mod price;
 mod rate;
 mod recovery;
+#[cfg(feature = "lab")]
+mod remote;
 mod ring;
 pub mod save;
 mod session;
 mod shedding;
 mod signals;
 mod state;
-#[cfg(feature = "lab")]
-mod webhook;
 
 use crate::exit::Exit;
 use crate::nothing_measured::NothingMeasured;
@@ -69,14 +73,17 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let signals = GuardSignals::watch()?;
     let ring = DiskRing::open(&config.ring.directory, config.ring.size_mb)?;
     let directory = ring.directory().to_owned();
-    let outputs = Outputs::open(&config, folder)?;
-    GuardState::own().write(&directory)?;
     let killed = recovery::killed(&ring);
     let shared = Shared {
         ring: Arc::new(Mutex::new(ring)),
         figures: Arc::new(Mutex::new(Figures::default())),
         rotate: Arc::default(),
+        saved: Arc::default(),
     };
+    let outputs = Outputs::open(&config, folder, &shared.figures)?;
+    #[cfg(feature = "lab")]
+    let http = serve(&config, folder, &shared, &signals)?;
+    GuardState::own().write(&directory)?;
     let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
     let accounts = Accounts::start(shared.clone(), outputs, rate).context("failed to start a thread")?;
     if let Some(killed) = killed {
@@ -101,9 +108,28 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     };
     let ended = follow(&mut guard, &mut command);
     let exit = command.map(GuardedCommand::end);
+    #[cfg(feature = "lab")]
+    http.into_iter().for_each(http::Http::end);
     stop(guard, &directory);
     ended?;
     Ok(exit.unwrap_or(Exit::Measured))
+}
+
+#[cfg(feature = "lab")]
+fn serve(
+    config: &GuardConfig,
+    folder: &Path,
+    shared: &Shared,
+    signals: &GuardSignals,
+) -> anyhow::Result<Option<http::Http>> {
+    let Some(settings) = &config.http else { return Ok(None) };
+    let served = http::Served {
+        ring: config.ring.directory.clone(),
+        figures: Arc::clone(&shared.figures),
+        requests: signals.requests.clone(),
+        saved: Arc::clone(&shared.saved),
+    };
+    http::Http::start(settings, folder, served).map(Some)
 }
 
 /// Session after session.
@@ -168,9 +194,13 @@ fn wait(guard: &Guard, pause: Duration) {
 
 /// An archive without a spike has nothing to keep: the log has its figures.
 fn tidy(guard: &Guard, directory: &Path) {
-    let is_empty = Run::open_without_seconds(directory).is_ok_and(|run| run.spikes.is_empty());
-    if is_empty {
-        let _ = fs::remove_dir_all(directory);
+    let spikes = Run::open_without_seconds(directory).map(|run| run.spikes.len() as u64);
+    match spikes {
+        Ok(0) => {
+            let _ = fs::remove_dir_all(directory);
+        }
+        Ok(spikes) => guard.accounts.fact(Fact::Archived { session: session::name_of(directory), spikes }, None),
+        Err(_) => {}
     }
     guard.shared.ring().make_room(None);
 }

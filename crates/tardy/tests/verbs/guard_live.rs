@@ -15,8 +15,8 @@ use tempfile::TempDir;
 const ACCOUNT_BYTES_MAX: usize = 2047;
 
 /// A guard with its folder, and the program with planted misses.
-struct Guarded {
-    folder: TempDir,
+pub struct Guarded {
+    pub folder: TempDir,
     meter: PathBuf,
     guard: Option<Child>,
     planted: Child,
@@ -25,9 +25,15 @@ struct Guarded {
 impl Guarded {
     /// `None` where this machine cannot guard.
     fn with(kinds: &[&str]) -> Option<Self> {
+        Self::configured(kinds, "")
+    }
+
+    /// With more tables of the configuration.
+    pub fn configured(kinds: &[&str], tables: &str) -> Option<Self> {
         let meter = real_meter().filter(|_| met(&[Root, Tracefs, Program("cc")]))?;
         let folder = tempfile::tempdir().unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/planted.c");
+        fs::write(folder.path().join("guard.toml"), tables).unwrap();
         let program = folder.path().join("planted");
         let compiled = Command::new("cc").args(["-O1", "-pthread", "-static", "-o"]).arg(&program).arg(source).status();
         assert!(compiled.unwrap().success());
@@ -44,27 +50,29 @@ impl Guarded {
         command
     }
 
-    fn start(&mut self) {
+    pub fn start(&mut self) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("lines")).unwrap();
-        let words = ["--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"];
+        let words = ["--config", "guard.toml", "--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"];
         self.guard = Some(self.tardy(&words).stderr(log).spawn().unwrap());
     }
 
     /// Signals the guard and waits for its end. Returns whether it ended with success.
-    fn end(&mut self, signal: Signal) -> bool {
+    pub fn end(&mut self, signal: Signal) -> bool {
         let mut guard = self.guard.take().unwrap();
         kill_process(Pid::from_child(&guard), signal).unwrap();
         guard.wait().unwrap().success()
     }
 
-    fn entries(&self) -> Vec<Value> {
+    pub fn entries(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.path().join("ring/accounts.jsonl")).unwrap_or_default();
+        // The guard may be writing the last one.
+        let text = &text[..text.rfind('\n').map_or(0, |at| at + 1)];
         let longest = text.lines().map(str::len).max().unwrap_or(0);
         assert!(longest <= ACCOUNT_BYTES_MAX, "{longest} bytes");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn has(&self, is_it: impl Fn(&Value) -> bool) -> bool {
+    pub fn has(&self, is_it: impl Fn(&Value) -> bool) -> bool {
         self.entries().iter().any(is_it)
     }
 
@@ -76,7 +84,7 @@ impl Guarded {
         self.has(|entry| entry["kind"] == "miss" && entry["thread"] == "planted" && names(entry))
     }
 
-    fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         fs::read_to_string(self.folder.path().join("lines")).unwrap_or_default()
     }
 }
