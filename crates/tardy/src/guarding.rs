@@ -2,7 +2,7 @@
 //!
 //! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
 //! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
-//! [`outputs`]. [`boot_state`] is for the guard after a reset of the machine, which finds the events in [`last_boot`] and the miss in [`reset`].
+//! [`outputs`], and by [`delivery`] to other machines. [`http`] answers programs. [`boot_state`] is for the guard after a reset of the machine, which finds the events in [`last_boot`] and the miss in [`reset`].
 //! [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
 
 mod accounts;
@@ -11,14 +11,20 @@ mod chains;
 mod command;
 pub mod config;
 mod cost;
+#[cfg(feature = "lab")]
+mod delivery;
 mod entry;
 mod figures;
+#[cfg(feature = "lab")]
+mod http;
 mod known;
 mod last_boot;
 mod outputs;
 mod price;
 mod rate;
 mod recovery;
+#[cfg(feature = "lab")]
+mod remote;
 mod reset;
 mod ring;
 pub mod save;
@@ -26,8 +32,6 @@ mod session;
 mod shedding;
 mod signals;
 mod state;
-#[cfg(feature = "lab")]
-mod webhook;
 
 use crate::exit::Exit;
 use crate::nothing_measured::NothingMeasured;
@@ -78,17 +82,20 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let signals = GuardSignals::watch()?;
     let ring = DiskRing::open(&config.ring.directory, config.ring.size_mb)?;
     let directory = ring.directory().to_owned();
-    let outputs = Outputs::open(&config, folder)?;
     let chains = GuardedChains::read(&config, folder)?;
     let followed = chains.as_ref().map(|chains| chains.followed.clone()).unwrap_or_default();
-    GuardState::own().write(&directory)?;
     let before = Before::of(&ring, &config);
     let boot = BootWriter::begin(&directory, &config.ring.kept_instance)?;
     let shared = Shared {
         ring: Arc::new(Mutex::new(ring)),
         figures: Arc::new(Mutex::new(Figures::default())),
         rotate: Arc::default(),
+        saved: Arc::default(),
     };
+    let outputs = Outputs::open(&config, folder, &shared.figures)?;
+    #[cfg(feature = "lab")]
+    let http = serve(&config, folder, &shared, &signals)?;
+    GuardState::own().write(&directory)?;
     let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
     let accounts = Accounts::start(shared.clone(), outputs, (rate, chains)).context("failed to start a thread")?;
     if let Some(Before { killed, run, ended }) = before {
@@ -116,6 +123,8 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     };
     let ended = follow(&mut guard, &mut command);
     let exit = command.map(GuardedCommand::end);
+    #[cfg(feature = "lab")]
+    http.into_iter().for_each(http::Http::end);
     stop(guard, &directory);
     ended?;
     Ok(exit.unwrap_or(Exit::Measured))
@@ -145,6 +154,23 @@ impl Before {
         };
         Some(Self { killed, run, ended })
     }
+}
+
+#[cfg(feature = "lab")]
+fn serve(
+    config: &GuardConfig,
+    folder: &Path,
+    shared: &Shared,
+    signals: &GuardSignals,
+) -> anyhow::Result<Option<http::Http>> {
+    let Some(settings) = &config.http else { return Ok(None) };
+    let served = http::Served {
+        ring: config.ring.directory.clone(),
+        figures: Arc::clone(&shared.figures),
+        requests: signals.requests.clone(),
+        saved: Arc::clone(&shared.saved),
+    };
+    http::Http::start(settings, folder, served).map(Some)
 }
 
 /// Session after session.
@@ -209,9 +235,13 @@ fn wait(guard: &Guard, pause: Duration) {
 
 /// An archive without a spike has nothing to keep: the log has its figures.
 fn tidy(guard: &Guard, directory: &Path) {
-    let is_empty = Run::open_without_seconds(directory).is_ok_and(|run| run.spikes.is_empty());
-    if is_empty {
-        let _ = fs::remove_dir_all(directory);
+    let spikes = Run::open_without_seconds(directory).map(|run| run.spikes.len() as u64);
+    match spikes {
+        Ok(0) => {
+            let _ = fs::remove_dir_all(directory);
+        }
+        Ok(spikes) => guard.accounts.fact(Fact::Archived { session: session::name_of(directory), spikes }, None),
+        Err(_) => {}
     }
     guard.shared.ring().make_room(None);
 }

@@ -1,9 +1,10 @@
-//! Shared by the verbs of a lab: where its index is, who works with it, what it serves, who signs, and waiting for its database.
+//! Shared by the verbs of a lab: where its index is, who works with it, what it serves, who signs, archives to its server, and waiting for its database.
 
 pub mod arguments;
 pub mod child;
 pub mod experiments;
 pub mod publication_key;
+pub mod push;
 pub mod this_host;
 pub mod user;
 

@@ -19,11 +19,13 @@ use webhook::WebhookChannel;
 pub struct Failure {
     pub because: String,
     pub pause: Option<Duration>,
+    /// The receiver answered that it will not take this message, also later.
+    pub is_final: bool,
 }
 
 impl Failure {
     pub fn of(because: impl Into<String>) -> Self {
-        Self { because: because.into(), pause: None }
+        Self { because: because.into(), ..Self::default() }
     }
 }
 

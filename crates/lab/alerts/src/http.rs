@@ -77,9 +77,7 @@ impl Address {
 
     /// Whether a secret that is sent there can be read on the way.
     pub fn is_open(&self) -> bool {
-        let host = self.host.trim_matches(['[', ']']);
-        let is_loopback = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-        !self.is_https && !is_loopback
+        !self.is_https && !tls::is_this_host(&self.host)
     }
 }
 
@@ -92,8 +90,8 @@ enum RequestError {
     Connection(#[from] io::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("{0} cannot be sent")]
-    Header(&'static str),
+    #[error("the header {0} cannot be sent")]
+    Header(String),
     #[error("the request cannot be sent")]
     Request,
     #[error(transparent)]
@@ -138,7 +136,8 @@ impl Answer {
             300..=399 => "; it is at another address",
             _ => "",
         };
-        Err(Failure { because: format!("{} answered {}{hint}", self.host, self.status), pause: self.pause })
+        let is_final = matches!(self.status.as_u16(), 400 | 413 | 415 | 422);
+        Err(Failure { because: format!("{} answered {}{hint}", self.host, self.status), pause: self.pause, is_final })
     }
 }
 
@@ -148,12 +147,15 @@ impl Client {
     }
 
     /// Sends a request below an address, and waits for the whole answer.
+    ///
+    /// # Errors
+    /// If none arrives in time.
     pub async fn send(
         &self,
         method: &str,
         address: &Address,
         below: &str,
-        headers: &[(&'static str, String)],
+        headers: &[(&str, String)],
         body: Body,
     ) -> Result<Answer, Failure> {
         let host = address.host();
@@ -167,7 +169,7 @@ impl Client {
         method: &str,
         address: &Address,
         below: &str,
-        headers: &[(&'static str, String)],
+        headers: &[(&str, String)],
         body: Body,
     ) -> Result<Answer, RequestError> {
         let host = address.host.trim_matches(['[', ']']);
@@ -182,7 +184,7 @@ impl Client {
         let mut request = Request::builder().method(method).uri(if path.is_empty() { "/" } else { &path });
         request = request.header("host", named).header("user-agent", AGENT).header("connection", "close");
         for (name, value) in headers {
-            let mut value = HeaderValue::from_str(value).map_err(|_| RequestError::Header(name))?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| RequestError::Header((*name).to_owned()))?;
             value.set_sensitive(true);
             request = request.header(*name, value);
         }

@@ -21,5 +21,7 @@ pub use channel::error::ChannelError;
 pub use channel::webhook::{Webhook, WebhookChannel};
 pub use channel::{Channel, Failure, Program};
 pub use delivering::{Delivered, deliver};
+pub use http::{Address, AddressError, Body, Client};
 pub use message::Message;
+pub use secret::{Secret, SecretError, SecretPlace};
 pub use settings::{Destination, Settings, SettingsError};

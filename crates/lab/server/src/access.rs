@@ -195,12 +195,12 @@ impl Tokens {
 }
 
 /// A secret that this process alone knows.
-pub(crate) struct Session {
+pub struct OwnSecret {
     secret: String,
     sha256: [u8; 32],
 }
 
-impl Session {
+impl OwnSecret {
     pub fn of(secret: String) -> Self {
         Self { sha256: hashed(&secret), secret }
     }
@@ -217,7 +217,7 @@ impl Session {
 
 /// # Errors
 /// If the kernel gives no random bytes.
-pub(crate) fn new_secret() -> std::io::Result<String> {
+pub fn new_secret() -> std::io::Result<String> {
     Ok(format!("{PREFIX}{}", hex(&random()?)))
 }
 

@@ -1,6 +1,6 @@
 //! A measurement of this machine that one person looks at: its state, what it can be asked for, and the link that lets one browser in.
 
-use crate::access::{Session, new_secret};
+use crate::access::{OwnSecret, new_secret};
 use account::ranking::Delayer;
 use judge::uses::UseJudgement;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -187,8 +187,8 @@ pub struct CheckedSetting {
 
 /// Lets one browser in for each link.
 pub struct Entrance {
-    session: Session,
-    link: Mutex<Option<Session>>,
+    session: OwnSecret,
+    link: Mutex<Option<OwnSecret>>,
 }
 
 impl Entrance {
@@ -198,7 +198,8 @@ impl Entrance {
     /// If the kernel gives no random bytes.
     pub fn new() -> std::io::Result<(Self, String)> {
         let first = new_secret()?;
-        let entrance = Self { session: Session::of(new_secret()?), link: Mutex::new(Some(Session::of(first.clone()))) };
+        let entrance =
+            Self { session: OwnSecret::of(new_secret()?), link: Mutex::new(Some(OwnSecret::of(first.clone()))) };
         Ok((entrance, first))
     }
 
@@ -207,7 +208,7 @@ impl Entrance {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         link.take_if(|link| link.is(presented))?;
         let next = new_secret().ok();
-        *link = next.clone().map(Session::of);
+        *link = next.clone().map(OwnSecret::of);
         Some((self.session.secret(), next))
     }
 

@@ -1,6 +1,7 @@
 //! Encrypted connections as a client: rustls with ring, and the certificates of authorities that this host trusts.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
@@ -90,6 +91,12 @@ impl Roots {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::Name(host.to_owned()))?;
         Ok(TlsConnector::from(self.client()?).connect(name, stream).await?)
     }
+}
+
+/// Whether a host, with or without brackets, is this one: nobody reads a secret on the way there.
+pub fn is_this_host(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// A client that makes no encrypted connection, for places where one is never asked for.

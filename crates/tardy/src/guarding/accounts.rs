@@ -16,7 +16,7 @@ use archive::watched::guard::EventKind;
 use report::account::culprit;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -68,6 +68,8 @@ pub struct Shared {
     pub figures: Arc<Mutex<Figures>>,
     /// Set if the archive being written has grown too large.
     pub rotate: Arc<AtomicBool>,
+    /// Number of the newest account of saved seconds.
+    pub saved: Arc<AtomicU64>,
 }
 
 impl Shared {
@@ -102,8 +104,8 @@ impl Accounts {
         let thread = thread::Builder::new().name("tardy:explain".into()).spawn(move || {
             let _ = ready.send(rustix::thread::gettid().as_raw_nonzero().get());
             accounting.follow(&to_do);
-            accounting.tick(true);
-            accounting.outputs.end();
+            let Accounting { outputs, shared, .. } = accounting;
+            outputs.end(&shared.figures);
         })?;
         Ok(Self { work, tid: tid.recv().unwrap_or_default(), thread })
     }
@@ -157,6 +159,10 @@ impl Accounting {
             match work {
                 Work::Late(late) => self.account(*late),
                 Work::Fact { fact, line } => {
+                    if matches!(fact, Fact::Stopped(_)) {
+                        // The end is the last entry: a log without it is that of a killed guard.
+                        self.tick(true);
+                    }
                     if let Some(line) = line {
                         self.outputs.line(Weight::Notice, &line);
                     }
@@ -229,8 +235,8 @@ impl Accounting {
             _ if saved => Fact::Saved(fact),
             Found::Now | Found::Before => Fact::Miss(fact),
         };
-        if let Some((number, entry)) = self.append(fact) {
-            self.outputs.deliver(number, &entry);
+        if let Some(number) = self.append(fact).filter(|_| saved) {
+            self.shared.saved.store(number, Relaxed);
         }
         self.outputs.line(Weight::Warning, &format!("{line}; {where_to_look}"));
         self.look_after_room();
@@ -254,9 +260,7 @@ impl Accounting {
             shed: late.shed.to_vec(),
             account: explained.account,
         }));
-        if let Some((number, entry)) = self.append(fact) {
-            self.outputs.deliver(number, &entry);
-        }
+        self.append(fact);
         self.outputs.line(Weight::Warning, &format!("{line}; {more}"));
         self.look_after_room();
     }
@@ -268,10 +272,14 @@ impl Accounting {
         self.outputs.count(&mut self.shared.figures());
     }
 
-    fn append(&mut self, fact: Fact) -> Option<(u64, String)> {
+    /// Returns the number of the entry.
+    fn append(&mut self, fact: Fact) -> Option<u64> {
         let written = self.shared.ring().append(fact);
         match written {
-            Ok(written) => Some(written),
+            Ok((number, line)) => {
+                self.outputs.deliver(&line);
+                Some(number)
+            }
             Err(error) => {
                 let directory = self.shared.ring().directory().display().to_string();
                 self.outputs.line(Weight::Warning, &format!("failed to write to {directory}: {error}"));

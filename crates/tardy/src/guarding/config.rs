@@ -1,5 +1,9 @@
 //! The configuration of a guard, declared once: every key of its file and its default.
 
+#[cfg(feature = "lab")]
+use super::http::HttpSettings;
+#[cfg(feature = "lab")]
+use super::remote::{LabSettings, MqttSettings, OtlpSettings};
 use crate::exit::UsageError;
 use crate::options::quantity::{positive_time_ns, time};
 use archive::nearest::nearest_or;
@@ -31,6 +35,18 @@ pub struct GuardConfig {
     #[cfg(feature = "lab")]
     #[serde(skip_serializing)]
     pub webhook: Option<alerts::Webhook>,
+    #[cfg(feature = "lab")]
+    #[serde(skip_serializing)]
+    pub mqtt: Option<MqttSettings>,
+    #[cfg(feature = "lab")]
+    #[serde(skip_serializing)]
+    pub otlp: Option<OtlpSettings>,
+    #[cfg(feature = "lab")]
+    #[serde(skip_serializing)]
+    pub lab: Option<LabSettings>,
+    #[cfg(feature = "lab")]
+    #[serde(skip_serializing)]
+    pub http: Option<HttpSettings>,
 }
 
 /// The threads to watch, by one of the first six keys, and their limits.
@@ -302,6 +318,16 @@ mod tests {
                 assert!(EXAMPLE.contains(&format!("{key} =")), "{table}.{key}");
             }
         }
+    }
+
+    #[cfg(feature = "lab")]
+    #[test]
+    fn every_table_behind_a_mark_is_one() {
+        let (_, tables) = EXAMPLE.split_once("# [webhook]").unwrap();
+        let tables: Vec<&str> = tables.lines().map(|line| line.trim_start_matches("# ")).collect();
+        let config = parsed(&format!("[webhook]{}", tables.join("\n"))).unwrap();
+        assert!(config.webhook.is_some() && config.mqtt.is_some() && config.otlp.is_some());
+        assert!(config.lab.is_some() && config.http.is_some());
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub enum Fact {
         cost_percent: f64,
         budget_percent: f64,
     },
+    /// An archive with spikes has ended.
+    Archived {
+        session: String,
+        spikes: u64,
+    },
     /// Nobody watched between two archives.
     Gap {
         ms: u64,

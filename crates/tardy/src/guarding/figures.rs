@@ -36,6 +36,16 @@ impl ChainFigures {
     }
 }
 
+/// Entries of the log for one output on another machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deliveries {
+    /// Not acknowledged yet.
+    pub waiting: usize,
+    pub delivered: u64,
+    /// Given up: refused, or too many waited.
+    pub undelivered: u64,
+}
+
 /// Counters since the start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
@@ -47,7 +57,8 @@ pub struct Figures {
     /// Missed deadlines of each chain: before the current session, and in it.
     pub chains: BTreeMap<String, ChainFigures>,
     pub saved: u64,
-    pub undelivered: u64,
+    /// By the name of the output.
+    pub deliveries: BTreeMap<&'static str, Deliveries>,
     pub blind_ms: u64,
     pub cost_percent: f64,
     pub budget_percent: f64,
@@ -129,12 +140,25 @@ impl Figures {
         counter("chain_missed_total", "Missed deadlines of chains.", &chains, "counter");
         counter("suppressed_total", "Misses without an account.", &one(self.suppressed().to_string()), "counter");
         counter("saved_total", "Stretches saved on request.", &one(self.saved.to_string()), "counter");
+        let outputs = |value: fn(&Deliveries) -> u64| -> Vec<(String, String)> {
+            let labelled =
+                |(name, counts): (&&str, &Deliveries)| (format!("{{output=\"{name}\"}}"), value(counts).to_string());
+            self.deliveries.iter().map(labelled).collect()
+        };
+        let given_up = outputs(|counts| counts.undelivered);
         counter(
             "undelivered_total",
-            "Accounts that a webhook did not take.",
-            &one(self.undelivered.to_string()),
+            "Accounts given up, as an output refused them or too many waited.",
+            &given_up,
             "counter",
         );
+        counter(
+            "delivered_total",
+            "Accounts that an output acknowledged.",
+            &outputs(|counts| counts.delivered),
+            "counter",
+        );
+        counter("waiting", "Accounts that wait for an output.", &outputs(|counts| counts.waiting as u64), "gauge");
         let blind_s = format!("{:.3}", self.blind_ms as f64 / 1000.0);
         counter(
             "blind_seconds_total",
@@ -205,11 +229,14 @@ mod tests {
             };
             figures.chain_missed(session, &missed);
         }
+        figures.deliveries.insert("mqtt", Deliveries { waiting: 3, delivered: 2, undelivered: 1 });
         let text = figures.prometheus();
         for line in [
             "tardy_guard_accounts_total{culprit=\"softirq\"} 1",
             "tardy_guard_cost_percent 0.123",
             "tardy_guard_chain_missed_total{chain=\"to \\\"motor\\\"\"} 6",
+            "tardy_guard_undelivered_total{output=\"mqtt\"} 1",
+            "tardy_guard_waiting{output=\"mqtt\"} 3",
             "# TYPE tardy_guard_misses_total counter",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in\n{text}");

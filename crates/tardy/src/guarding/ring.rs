@@ -162,6 +162,20 @@ pub fn lines(directory: &Path) -> Vec<String> {
     [OLD_LOG, LOG].into_iter().filter_map(of).flatten().collect()
 }
 
+/// The first lines of the log behind an entry, oldest first.
+#[cfg(feature = "lab")]
+pub fn lines_after(directory: &Path, number: u64, lines_max: usize) -> Vec<String> {
+    let is_after = |line: &String| serde_json::from_str::<KnownEntry>(line).is_ok_and(|entry| entry.number > number);
+    lines(directory).into_iter().filter(is_after).take(lines_max).collect()
+}
+
+/// The place of an archive of the ring; `None` if the name is not of one.
+#[cfg(feature = "lab")]
+pub fn session(directory: &Path, name: &str) -> Option<PathBuf> {
+    let is_name = !name.is_empty() && !name.starts_with('.') && !name.contains('/');
+    is_name.then(|| directory.join(SESSIONS).join(name))
+}
+
 /// Bytes up to the end of the last whole line.
 fn whole_lines_bytes(path: &Path) -> io::Result<u64> {
     let bytes = fs::read(path)?;
@@ -199,6 +213,15 @@ mod tests {
         let known = ring.entries();
         let kinds: Vec<(u64, &str)> = known.iter().map(|entry| (entry.number, entry.kind.as_str())).collect();
         assert_eq!(kinds, [(1, "gap"), (2, "suppressed"), (3, "gap")]);
+        #[cfg(feature = "lab")]
+        names_and_numbers(folder.path());
+    }
+
+    #[cfg(feature = "lab")]
+    fn names_and_numbers(ring: &Path) {
+        let after = |number, lines_max| lines_after(ring, number, lines_max).len();
+        assert_eq!([after(0, 9), after(1, 9), after(0, 2), after(3, 9)], [3, 2, 2, 0]);
+        assert!(session(ring, "2026").is_some() && session(ring, "../x").is_none());
     }
 
     #[test]

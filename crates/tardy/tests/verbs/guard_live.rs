@@ -15,8 +15,8 @@ use tempfile::TempDir;
 const ACCOUNT_BYTES_MAX: usize = 2047;
 
 /// A guard with its folder, and the program with planted misses.
-struct Guarded {
-    folder: TempDir,
+pub struct Guarded {
+    pub folder: TempDir,
     meter: PathBuf,
     guard: Option<Child>,
     planted: Child,
@@ -25,7 +25,13 @@ struct Guarded {
 impl Guarded {
     /// `None` where this machine cannot guard.
     fn with(kinds: &[&str]) -> Option<Self> {
+        Self::configured(kinds, "")
+    }
+
+    /// With more tables of the configuration.
+    pub fn configured(kinds: &[&str], tables: &str) -> Option<Self> {
         let mut guarded = Self::beside("planted", &[&["0", "4000"], kinds].concat())?;
+        fs::write(guarded.folder.path().join("guard.toml"), tables).unwrap();
         guarded.start();
         Some(guarded)
     }
@@ -49,8 +55,8 @@ impl Guarded {
         command
     }
 
-    fn start(&mut self) {
-        self.start_with(&["--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"]);
+    pub fn start(&mut self) {
+        self.start_with(&["--config", "guard.toml", "--comm", "planted", "--limit", "2ms", "--cycle-limit", "4ms"]);
     }
 
     fn start_with(&mut self, words: &[&str]) {
@@ -59,20 +65,22 @@ impl Guarded {
     }
 
     /// Signals the guard and waits for its end. Returns whether it ended with success.
-    fn end(&mut self, signal: Signal) -> bool {
+    pub fn end(&mut self, signal: Signal) -> bool {
         let mut guard = self.guard.take().unwrap();
         kill_process(Pid::from_child(&guard), signal).unwrap();
         guard.wait().unwrap().success()
     }
 
-    fn entries(&self) -> Vec<Value> {
+    pub fn entries(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.path().join("ring/accounts.jsonl")).unwrap_or_default();
+        // The guard may be writing the last one.
+        let text = &text[..text.rfind('\n').map_or(0, |at| at + 1)];
         let longest = text.lines().map(str::len).max().unwrap_or(0);
         assert!(longest <= ACCOUNT_BYTES_MAX, "{longest} bytes");
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn has(&self, is_it: impl Fn(&Value) -> bool) -> bool {
+    pub fn has(&self, is_it: impl Fn(&Value) -> bool) -> bool {
         self.entries().iter().any(is_it)
     }
 
@@ -90,7 +98,7 @@ impl Guarded {
         String::from_utf8_lossy(&explained.stdout).into_owned()
     }
 
-    fn lines(&self) -> String {
+    pub fn lines(&self) -> String {
         fs::read_to_string(self.folder.path().join("lines")).unwrap_or_default()
     }
 }

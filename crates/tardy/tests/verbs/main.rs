@@ -26,6 +26,7 @@ mod functions;
 mod gallery;
 mod git_bisect;
 mod guard_live;
+mod guard_outputs_live;
 mod history;
 mod hostile;
 mod judge;

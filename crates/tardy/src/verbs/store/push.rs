@@ -1,24 +1,18 @@
 //! `tardy lab store push`: archives of this host to the server of a lab.
 
-mod address;
-mod answer;
-mod body;
-mod upload;
-
 use crate::archives::{all_below, find};
 use crate::exit::{Exit, UsageError};
+use crate::lab::push::address::ServerAddress;
+use crate::lab::push::{Failure, Pushed, send};
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use address::ServerAddress;
 use clap::Args;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use store::{LeftOut, Outcome, PackedArchive};
+use store::{LeftOut, Outcome};
 use tls::Roots;
-use upload::{Failure, Upload};
 use words::printable::printable;
 
 /// The token, if no file has it. The command line of a process is readable by every user, its environment is not.
@@ -40,16 +34,6 @@ pub struct PushArguments {
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// An archive that the server has.
-#[derive(Debug, Serialize)]
-struct Pushed {
-    archive: String,
-    digest: String,
-    outcome: Outcome,
-    /// Length of the upload, also of one that was not needed.
-    bytes: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -102,15 +86,6 @@ fn archives(runs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         archives.extend(if below.is_empty() { vec![path] } else { below });
     }
     Ok(archives)
-}
-
-async fn send(archive: &Path, server: &ServerAddress, token: Option<&str>, roots: &Roots) -> Result<Pushed, Failure> {
-    let packed = PackedArchive::of(archive).map_err(|error| Failure::ThisArchive(error.to_string()))?;
-    let packed = Arc::new(packed);
-    let (digest, bytes) = (packed.digest(), packed.bytes());
-    let name = printable(&archive.display().to_string());
-    let outcome = Upload { name, packed, digest: digest.clone(), bytes, server, token, roots }.send().await?;
-    Ok(Pushed { archive: archive.display().to_string(), digest, outcome, bytes })
 }
 
 fn line(run: &Pushed) -> String {

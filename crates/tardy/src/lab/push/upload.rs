@@ -44,6 +44,9 @@ const BUSY_PAUSE_MAX: Duration = Duration::from_secs(60);
 pub enum Failure {
     #[error("{0}")]
     ThisArchive(String),
+    /// It may be sent later.
+    #[error("{0}")]
+    Line(String),
     #[error("{0}")]
     EveryArchive(String),
 }
@@ -103,7 +106,7 @@ impl Upload<'_> {
 
     fn after_break(&self, because: String, broken: &mut u32) -> Result<(String, Duration), Failure> {
         *broken += 1;
-        if *broken > BROKEN_MAX { Err(Failure::ThisArchive(because)) } else { Ok((because, BROKEN_PAUSE * *broken)) }
+        if *broken > BROKEN_MAX { Err(Failure::Line(because)) } else { Ok((because, BROKEN_PAUSE * *broken)) }
     }
 
     async fn once(&self) -> Result<Answer, Broken> {

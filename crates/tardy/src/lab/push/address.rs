@@ -47,6 +47,11 @@ impl ServerAddress {
         let port = port.unwrap_or(if is_https { PORT_OF_HTTPS } else { PORT_OF_HTTP });
         Ok(Self { is_https, host, port, authority: authority.to_string() })
     }
+
+    /// Whether a token that is sent there can be read on the way.
+    pub fn is_open(&self) -> bool {
+        !self.is_https && !tls::is_this_host(&self.host)
+    }
 }
 
 #[cfg(test)]
