@@ -2,7 +2,8 @@
 //!
 //! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
 //! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
-//! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
+//! [`outputs`]. [`cost`] measures what all that takes, in units that [`price`] measured,
+//! [`weighing`] compares it with the budget, and [`shedding`] decides what to record.
 
 mod accounts;
 mod command;
@@ -10,19 +11,20 @@ pub mod config;
 mod cost;
 mod entry;
 mod figures;
-mod known;
+pub mod known;
 mod outputs;
 mod price;
 mod rate;
 mod recovery;
 mod ring;
 pub mod save;
-mod session;
+pub mod session;
 mod shedding;
 mod signals;
 mod state;
 #[cfg(feature = "lab")]
 mod webhook;
+pub mod weighing;
 
 use crate::exit::Exit;
 use crate::nothing_measured::NothingMeasured;
@@ -33,16 +35,13 @@ use archive::manifest::RunState;
 use archive::reader::Run;
 use command::GuardedCommand;
 use config::GuardConfig;
-use cost::Spent;
 use entry::{Fact, Started, Stopped};
 use figures::Figures;
 use machines::meter_places::MeterPlaces;
 use outputs::Outputs;
-use price::Untraced;
 use rate::Rate;
 use ring::DiskRing;
 use session::Guard;
-use shedding::Shedding;
 use signals::GuardSignals;
 use state::GuardState;
 use std::collections::BTreeSet;
@@ -51,6 +50,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use weighing::Weighing;
 use words::figures::latency;
 
 /// Pause after a session that failed, at first and at most.
@@ -86,16 +86,13 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     announce(&config, &directory, words);
     accounts.fact(started(&config, words), None);
     let mut guard = Guard {
-        shedding: Shedding::of(config.cost.budget_percent),
+        weighing: Weighing::of(config.cost.budget_percent),
         config,
         typed,
         meter,
         signals,
         shared,
         accounts,
-        event_ns: None,
-        untraced: Untraced::measure(),
-        spent: Spent::default(),
         ended: None,
         complained: BTreeSet::new(),
     };

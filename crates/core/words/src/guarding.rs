@@ -63,14 +63,18 @@ pub fn killed(recovered: u64) -> String {
 
 /// The kinds of events that are not recorded, and why.
 pub fn shed(kinds: &[EventKind], cost_percent: f64, budget_percent: f64) -> String {
-    let cost = format!("watching costs {cost_percent:.2} % of a CPU (budget {budget_percent} %)");
-    match kinds.last() {
-        None => format!("{cost}; every kind of event is recorded again"),
-        Some(_) => {
-            let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
-            format!("{cost}; events that are not recorded: {}", names.join(", "))
-        }
-    }
+    let again = if kinds.is_empty() { "; every kind of event is recorded again" } else { "" };
+    format!("{}{again}", cost(kinds, Some(cost_percent), budget_percent))
+}
+
+/// The cost of watching, if it is known yet, and the kinds of events that are not recorded.
+pub fn cost(kinds: &[EventKind], cost_percent: Option<f64>, budget_percent: f64) -> String {
+    let cost = match cost_percent {
+        Some(percent) => format!("watching costs {percent:.2} % of a CPU (budget {budget_percent} %)"),
+        None => format!("the cost of watching is not known yet (budget {budget_percent} %)"),
+    };
+    let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+    if names.is_empty() { cost } else { format!("{cost}; events that are not recorded: {}", names.join(", ")) }
 }
 
 #[cfg(test)]

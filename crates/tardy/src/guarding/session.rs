@@ -2,12 +2,11 @@
 
 use super::accounts::{Accounts, Late, Shared};
 use super::config::GuardConfig;
-use super::cost::{CostMeter, Spent, memory_kb};
+use super::cost::memory_kb;
 use super::entry::Fact;
 use super::known::{KnownRun, is_real_time_series};
-use super::price::Untraced;
-use super::shedding::Shedding;
 use super::signals::GuardSignals;
+use super::weighing::{Weighed, Weighing};
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
 use archive::spike::Spike;
@@ -24,8 +23,6 @@ use words::guarding;
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
-/// Stretch over which the cost is weighed.
-const WEIGHED: Duration = Duration::from_secs(10);
 /// Series of a session after which the next one begins: threads come and go, and each keeps its figures.
 const SERIES_MAX: usize = 1000;
 /// A real-time task may keep the meter from the CPU for a while.
@@ -46,12 +43,7 @@ pub struct Guard {
     pub signals: GuardSignals,
     pub shared: Shared,
     pub accounts: Accounts,
-    pub shedding: Shedding,
-    /// Price of a recorded event, once it is known.
-    pub event_ns: Option<f64>,
-    pub untraced: Option<Untraced>,
-    /// Everything since the start.
-    pub spent: Spent,
+    pub weighing: Weighing,
     /// End of the session before.
     pub ended: Option<Instant>,
     pub complained: BTreeSet<String>,
@@ -63,16 +55,14 @@ struct Following<'a> {
     known: KnownRun,
     session: String,
     meter: Option<i32>,
-    cost: Option<CostMeter>,
-    weighed: Spent,
 }
 
 /// The settings of a session; `pid` is the process of a pid file or of a command.
-fn settings(config: &GuardConfig, pid: Option<i32>) -> RunSettings {
+pub fn settings(config: &GuardConfig, pid: Option<i32>) -> RunSettings {
     let limit_ns = config.watch.limit.map(|limit| limit.ns());
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
-    let guard =
-        GuardSettings { round_ns: config.cost.round.0, saved_ns: u64::from(config.ring.save_seconds) * 1_000_000_000 };
+    let saved_ns = u64::from(config.ring.save_seconds) * 1_000_000_000;
+    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, totals_ns: None };
     RunSettings {
         duration_ns: Some(config.ring.session.0),
         settle_ns: 0,
@@ -118,21 +108,17 @@ impl Guard {
         self.accounts.session(directory.clone());
         self.shared.rotate.store(false, Relaxed);
         let requests = self.signals.requests.clone();
-        let mut following = Following {
-            guard: self,
-            known: KnownRun::of(&directory, settings),
-            session: id,
-            meter: None,
-            cost: None,
-            weighed: Spent::default(),
-        };
+        let mut following =
+            Following { guard: self, known: KnownRun::of(&directory, settings), session: id, meter: None };
         let outcome = run_guarding(target.as_mut(), &request, &requests, &stop, &mut |event| {
             if event == Event::Phase(RunPhase::Measure) {
                 released();
             }
             following.take(&event);
         });
-        following.weigh();
+        if let Some(weighed) = following.guard.weighing.end() {
+            following.report(weighed);
+        }
         self.shared.figures().end_session();
         self.ended = Some(Instant::now());
         Ok(outcome?)
@@ -177,25 +163,21 @@ impl Following<'_> {
             self.guard.shared.figures().blind_ms += ms;
             self.guard.accounts.fact(Fact::Gap { ms }, None);
         }
-        if let kinds @ 1.. = self.guard.shedding.kinds().len() {
+        if let kinds @ 1.. = self.guard.weighing.kinds().len() {
             self.guard.signals.requests.shed(kinds);
         }
         let Some(meter) = self.meter else { return };
-        let mut cost = CostMeter::of(meter, vec![self.guard.accounts.tid]);
-        if let Some(untraced) = self.guard.untraced.take() {
-            let event_ns = untraced.event_ns(&mut cost);
-            self.guard.event_ns = Some(event_ns);
+        if let Some(event_ns) = self.guard.weighing.begin(meter, vec![self.guard.accounts.tid]) {
             complain!("tardy guard: a recorded event costs {event_ns:.0} ns on this machine");
-            cost.read();
         }
-        self.cost = Some(cost);
     }
 
     fn look_after_cost(&mut self) {
-        let Some(cost) = &mut self.cost else { return };
-        self.weighed = self.weighed.and(&cost.read());
-        if self.weighed.elapsed >= WEIGHED {
-            self.weigh();
+        if !self.guard.weighing.counts() {
+            return;
+        }
+        if let Some(weighed) = self.guard.weighing.look() {
+            self.report(weighed);
         }
         let is_full = self.guard.shared.figures().series.len() > SERIES_MAX;
         if is_full || self.guard.shared.rotate.swap(false, Relaxed) {
@@ -203,27 +185,20 @@ impl Following<'_> {
         }
     }
 
-    fn weigh(&mut self) {
-        let weighed = std::mem::take(&mut self.weighed);
-        if weighed.elapsed.is_zero() {
-            return;
-        }
+    fn report(&mut self, Weighed { cost_percent, shed }: Weighed) {
         let guard = &mut *self.guard;
-        let event_ns = guard.event_ns.unwrap_or(0.0);
-        guard.spent = guard.spent.and(&weighed);
-        let cost_percent = weighed.percent(event_ns);
         let budget_percent = guard.config.cost.budget_percent;
-        if let Some(kinds) = guard.shedding.weigh(cost_percent, weighed.elapsed) {
+        if let Some(kinds) = shed {
             guard.signals.requests.shed(kinds);
-            let kinds = guard.shedding.kinds().to_vec();
+            let kinds = guard.weighing.kinds().to_vec();
             let line = guarding::shed(&kinds, cost_percent, budget_percent);
             guard.accounts.fact(Fact::Shed { kinds, cost_percent, budget_percent }, line);
         }
         let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let buffers_kb = cpus * (BUFFERS * u64::from(guard.config.cost.buffer_kb) + FOLLOWER_KB);
         let mut figures = guard.shared.figures();
-        (figures.cost_percent, figures.budget_percent) = (guard.spent.percent(event_ns), budget_percent);
-        figures.shed = guard.shedding.kinds().len();
+        (figures.cost_percent, figures.budget_percent) = (guard.weighing.whole_percent(), budget_percent);
+        figures.shed = guard.weighing.kinds().len();
         // A session that has ended has no meter any more.
         figures.memory_kb = memory_kb(self.meter.unwrap_or(0), buffers_kb).max(figures.memory_kb);
         drop(figures);
@@ -243,7 +218,7 @@ impl Following<'_> {
                 (spike.tid, Some(counts).filter(|_| config.watch.all_threads || real_time.is_some()));
         }
         if spike.requested || (is_miss && counts) {
-            let (session, shed) = (self.session.clone(), self.guard.shedding.kinds());
+            let (session, shed) = (self.session.clone(), self.guard.weighing.kinds());
             let run = self.known.with(spike);
             self.guard.accounts.late(Late { run, session, thread, limit_ns, shed, recovered: false });
         }

@@ -12,6 +12,10 @@ pub struct GuardSettings {
     pub round_ns: u64,
     /// Length of the stretch that is kept on request.
     pub saved_ns: u64,
+    /// Longest interval between totals. `None`: they become rarer, as in any run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub totals_ns: Option<u64>,
 }
 
 choices! {

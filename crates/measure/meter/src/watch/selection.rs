@@ -15,6 +15,8 @@ pub enum Selection {
     Named { pattern: Pattern, name: String },
     /// The processes of a control group.
     Group(Members),
+    /// Threads of any process with a real-time or deadline policy.
+    RealTime,
 }
 
 impl Selection {
@@ -25,6 +27,7 @@ impl Selection {
             (Some(pid), ..) => Ok(Self::Process { pid, ours: request.ours }),
             (_, Some(name), _) => Ok(Self::Named { pattern: Pattern::new(name)?, name: name.clone() }),
             (_, _, Some(group)) => Ok(Self::Group(Members::of(group.clone()))),
+            _ if request.real_time => Ok(Self::RealTime),
             _ => Err(MeterProblem::NothingToWatch),
         }
     }
@@ -45,6 +48,7 @@ impl Selection {
             Self::Process { pid, .. } => targets::threads_below(*pid),
             Self::Named { pattern, .. } => targets::threads_called(pattern, std::process::id() as i32),
             Self::Group(members) => members.threads(),
+            Self::RealTime => targets::real_time_threads(std::process::id() as i32),
         }
     }
 
@@ -66,6 +70,7 @@ impl Selection {
             Self::Process { pid, .. } => MeterProblem::NoProcess { pid: *pid },
             Self::Named { name, .. } => MeterProblem::NoSuchThread { name: name.clone() },
             Self::Group(members) => MeterProblem::NoProcessInGroup { group: members.whom() },
+            Self::RealTime => MeterProblem::NothingToWatch,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Threads and processes of this machine, from /proc.
 
 use crate::compact;
+use crate::kernel::scheduling;
 use archive::watched::PageFaults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -53,6 +54,12 @@ pub fn threads_called(pattern: &Pattern, except: i32) -> Vec<ThreadFound> {
     others.flat_map(threads_of).filter(|found| pattern.fits(found.name.as_bytes())).collect()
 }
 
+/// Threads of the whole machine with a real-time or deadline policy, except those of process `except` and of its parent.
+pub fn real_time_threads(except: i32) -> Vec<ThreadFound> {
+    let is_real_time = |tid: i32| scheduling::policy_of(tid).is_ok_and(|(policy, _)| policy.is_real_time());
+    processes_of_others(except).flat_map(|pid| threads_that(pid, is_real_time)).collect()
+}
+
 /// Every process except this one and its parent.
 pub fn processes_of_others(except: i32) -> impl Iterator<Item = i32> {
     let host = parent_of(except);
@@ -61,10 +68,14 @@ pub fn processes_of_others(except: i32) -> impl Iterator<Item = i32> {
 
 /// Every thread of a process.
 pub fn threads_of(pid: i32) -> Vec<ThreadFound> {
+    threads_that(pid, |_| true)
+}
+
+fn threads_that(pid: i32, is_it: impl Fn(i32) -> bool) -> Vec<ThreadFound> {
     let folder = format!("/proc/{pid}/task");
     let name = |tid: i32| fs::read_to_string(format!("{folder}/{tid}/comm")).ok();
-    let tids = numbers(Path::new(&folder));
-    tids.into_iter().filter_map(|tid| Some(ThreadFound { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
+    let tids = numbers(Path::new(&folder)).into_iter().filter(|tid| is_it(*tid));
+    tids.filter_map(|tid| Some(ThreadFound { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
 }
 
 /// The process a thread belongs to.
@@ -121,6 +132,13 @@ mod tests {
         let pattern = Pattern::new(own).unwrap();
         assert!(threads_called(&pattern, 0).iter().any(|found| found.pid == pid));
         assert!(threads_called(&pattern, pid).iter().all(|found| found.pid != pid));
+    }
+
+    #[test]
+    fn a_thread_of_an_ordinary_policy_is_not_one_of_real_time() {
+        let own = std::process::id() as i32;
+        assert!(threads_called(&Pattern::new("*").unwrap(), 0).iter().any(|found| found.pid == own));
+        assert!(real_time_threads(0).iter().all(|found| found.tid != own));
     }
 
     #[test]
