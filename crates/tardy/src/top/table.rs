@@ -12,6 +12,7 @@ use words::guarding::{self, Miss};
 use words::printable::printable;
 use words::top::{Watched, WorstAccount, quantile_stretch};
 
+const PROGRAM: &str = "tardy top";
 const NAME_COLUMNS: usize = 15;
 /// With fewer columns left there is no column of causes.
 const CAUSE_COLUMNS_MIN: usize = 24;
@@ -80,7 +81,7 @@ pub struct Snapshot {
 impl Snapshot {
     /// Machine and threads, without the time.
     pub fn title(&self) -> String {
-        format!("tardy top  {}: {}", printable(&self.host), printable(&self.whom))
+        format!("{PROGRAM}  {}: {}", printable(&self.host), printable(&self.whom))
     }
 
     pub fn time(&self) -> String {

@@ -107,9 +107,10 @@ impl View {
     fn draw_table(&mut self, shown: &Snapshot, rows: &[Row], selected: usize, paper: &mut Paper) {
         let columns = paper.columns();
         paper.line(1, &format!("{}; by {}", shown.figures(), self.sort.title()), Modifier::empty());
-        paper.line(2, &shown.cost(), Modifier::empty());
-        if let Some(notice) = &shown.notice {
-            paper.line(3, notice, Modifier::empty());
+        // A short cost leaves room for the newest problem; all of them are printed at the end.
+        let notes = wrapped(&shown.cost(), columns, 2).into_iter().chain(shown.notice.clone());
+        for (at, note) in notes.take(2).enumerate() {
+            paper.line(2 + at as u16, &note, Modifier::empty());
         }
         let inner = columns.saturating_sub(MARK.len());
         paper.line(4, &format!("  {}", shown.header(inner)), Modifier::BOLD);

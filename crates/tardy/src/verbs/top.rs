@@ -16,13 +16,13 @@ use std::path::PathBuf;
 pub struct TopArguments {
     #[command(flatten)]
     whom: WhomArguments,
-    /// Count wake-ups later than this, and account for them from here on [default: from 100us on, nothing counted]
+    /// Count wake-ups later than this; explain them from here on
     #[arg(long, value_name = "TIME", value_parser = latency_ns)]
     limit: Option<i64>,
-    /// Most that watching may take from a CPU, in percent
+    /// Budget of watching, in % of a CPU
     #[arg(long, value_name = "PERCENT", default_value = "0.5", value_parser = budget)]
     budget: f64,
-    /// Print one table after TIME instead, also without a terminal
+    /// Print one table after TIME, without a terminal
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "5s", value_parser = positive_time_ns)]
     once: Option<u64>,
     /// Keep the archive of the watch, below DIR
@@ -39,10 +39,10 @@ impl Verb for TopArguments {
     const NAME: &'static str = "top";
     const PLACE: Place = Place::Hidden;
     const EXAMPLES: &'static [&'static str] =
-        &["tardy top", "tardy top --comm 'robot*' --limit 200us", "tardy top --once 10s --unit robot"];
+        &["tardy top", "tardy top --once 10s --comm 'robot*' --limit 200us"];
     const NOTES: &'static str = "\
-Without a program: every thread of the machine with a real-time or deadline policy. Keys: q ends, s sorts, Enter shows an account, p pauses.
-Exit codes: 0 ended, 1 with --once: over the limit, 2 wrong usage, 3 could not watch.";
+Without a program: every thread with a real-time or deadline policy.
+Exit codes: 0 ended, 1 --once: over the limit, 2 usage, 3 could not watch.";
 
     fn run(&self, typed: Vec<String>) -> anyhow::Result<Exit> {
         if !self.whom.command().is_empty() {

@@ -116,7 +116,7 @@ fn has(rows: &[String], parts: &[&str]) -> bool {
 #[test]
 fn a_table_shows_a_thread_with_its_cause_and_leaves_nothing() {
     let Some(planted) = Planted::start() else { return };
-    let terminal = Terminal::start(planted.top(&["--comm", "plant*", "--limit", "2ms"]), 160);
+    let terminal = Terminal::start(planted.top(&["--comm", "planted", "--limit", "2ms", "--budget", "100"]), 160);
     wait_for(&terminal, "the thread and its cause", |rows| has(rows, &["planted ", "fifo 50", "ms", "plant-hog"]));
     assert!(is_raw(&terminal));
     press(&terminal, "s");
@@ -137,7 +137,7 @@ fn a_table_shows_a_thread_with_its_cause_and_leaves_nothing() {
     let keyboard = terminal.keyboard.try_clone().unwrap();
     let (code, shown) = terminal.end();
     let after = &shown[shown.rfind(RESTORED).expect("the terminal is restored")..];
-    assert!(after.contains("threads, ") && after.contains("watching costs"), "{after:?}");
+    assert!(after.contains(" over 2.00 ms") && after.contains("watching costs"), "{after:?}");
     assert_eq!(code, Some(0), "{after}");
     assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
     planted.assert_nothing_left();
