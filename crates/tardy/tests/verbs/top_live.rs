@@ -113,11 +113,19 @@ fn has(rows: &[String], parts: &[&str]) -> bool {
     rows.iter().any(|row| parts.iter().all(|part| row.contains(part)))
 }
 
+/// Whether a row of a wide table accounts for the worst wake-up of the planted thread. On a busy machine its cause may be another one.
+fn accounts(row: &str) -> bool {
+    const CAUSE: usize = 80;
+    let cause: String = row.chars().skip(CAUSE).collect();
+    let waits = ["being explained", "not traced"].iter().any(|phrase| row.contains(phrase));
+    ["planted ", "fifo 50", " ms"].iter().all(|part| row.contains(part)) && !cause.trim().is_empty() && !waits
+}
+
 #[test]
 fn a_table_shows_a_thread_with_its_cause_and_leaves_nothing() {
     let Some(planted) = Planted::start() else { return };
     let terminal = Terminal::start(planted.top(&["--comm", "planted", "--limit", "2ms", "--budget", "100"]), 160);
-    wait_for(&terminal, "the thread and its cause", |rows| has(rows, &["planted ", "fifo 50", "ms", "plant-hog"]));
+    wait_for(&terminal, "the thread and its cause", |rows| rows.iter().any(|row| accounts(row)));
     assert!(is_raw(&terminal));
     press(&terminal, "s");
     wait_for(&terminal, "another order", |rows| has(rows, &["by name"]));
@@ -165,7 +173,7 @@ fn one_table_needs_no_terminal() {
     let text = String::from_utf8(output.stdout).unwrap();
     let row = text.lines().find(|line| line.starts_with("planted "));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(row.is_some_and(|row| row.contains("fifo 50") && row.contains("plant-hog")), "{text}{said}");
+    assert!(row.is_some_and(accounts), "{text}{said}");
     assert!(!text.contains('\x1b'), "{text}");
     assert_eq!(output.status.code(), Some(1), "over the limit: {text}{said}");
     assert_eq!(fs::read_dir(planted.folder.path().join("kept")).unwrap().count(), 1);
