@@ -141,7 +141,7 @@ pub fn top(asked: Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
 }
 
 fn no_terminal() -> UsageError {
-    let text = "standard input and output are no terminal; --once prints one table, `tardy watch` measures for a time, and \
+    let text = "the table needs a terminal as standard input and output; --once prints one table, `tardy watch` measures for a time, and \
                 `tardy guard` writes an account of each late wake-up";
     UsageError(text.into())
 }
