@@ -271,7 +271,7 @@ mod tests {
         let has_json = |verb: &clap::Command| verb.get_arguments().any(|option| option.get_long() == Some("json"));
         let without = verbs().into_iter().filter(|(_, verb)| !has_json(verb)).map(|(line, _)| line);
         // README.md says the same of all but the last one, which prints what cyclictest prints.
-        let known = ["completions", "man", "guard", "desk", "lab serve", "lab worker", "mcp", "cyclictest"];
+        let known = ["completions", "man", "guard", "top", "desk", "lab serve", "lab worker", "mcp", "cyclictest"];
         let unknown = without.filter(|line| !known.contains(&line.trim_start_matches("tardy ")));
         assert_eq!(unknown.collect::<Vec<_>>(), Vec::<String>::new());
     }

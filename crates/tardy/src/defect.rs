@@ -7,6 +7,7 @@ use words::printable::printable;
 /// Prints each panic from now on as one line.
 pub fn print_panics_as_lines() {
     panic::set_hook(Box::new(|panic| {
+        crate::top::screen::abandon();
         abandon_block();
         complain!("{}", line_of(panic));
     }));

@@ -17,7 +17,7 @@ mod entry;
 mod figures;
 #[cfg(feature = "lab")]
 mod http;
-mod known;
+pub mod known;
 mod last_boot;
 mod outputs;
 mod price;
@@ -28,10 +28,11 @@ mod remote;
 mod reset;
 mod ring;
 pub mod save;
-mod session;
+pub mod session;
 mod shedding;
 mod signals;
 mod state;
+pub mod weighing;
 
 use crate::exit::Exit;
 use crate::nothing_measured::NothingMeasured;
@@ -44,18 +45,15 @@ use boot_state::BootWriter;
 use chains::GuardedChains;
 use command::GuardedCommand;
 use config::GuardConfig;
-use cost::Spent;
 use entry::{Fact, Started, Stopped};
 use figures::Figures;
 use last_boot::LastBoot;
 use machines::meter_places::MeterPlaces;
 use outputs::Outputs;
-use price::Untraced;
 use rate::Rate;
 use recovery::{Ended, Killed};
 use ring::DiskRing;
 use session::Guard;
-use shedding::Shedding;
 use signals::GuardSignals;
 use state::GuardState;
 use std::collections::BTreeSet;
@@ -64,6 +62,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use weighing::Weighing;
 use words::figures::latency;
 
 /// Pause after a session that failed, at first and at most.
@@ -105,7 +104,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     announce(&config, &directory, words);
     accounts.fact(started(&config, words), None);
     let mut guard = Guard {
-        shedding: Shedding::of(config.cost.budget_percent),
+        weighing: Weighing::of(config.cost.budget_percent),
         config,
         chains: followed,
         typed,
@@ -113,10 +112,6 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         signals,
         shared,
         accounts,
-        event_ns: None,
-        untraced: Untraced::measure(),
-        cost_is_said: false,
-        spent: Spent::default(),
         ended: None,
         complained: BTreeSet::new(),
         boot,

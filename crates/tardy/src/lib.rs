@@ -27,6 +27,7 @@ mod plans;
 mod recording;
 mod refusal;
 mod storing;
+mod top;
 mod verb;
 mod verbs;
 mod virtual_time;

@@ -18,6 +18,7 @@ verbs! {
     qualify::QualifyArguments,
     watch::WatchArguments,
     guard::GuardArguments,
+    top::TopArguments,
     explain::ExplainArguments,
     audit::AuditArguments,
     report::ReportArguments,

@@ -20,7 +20,7 @@ use std::path::Path;
 /// Length of the stretch that a watch keeps on request, in ns, as far as its trace buffers reach back.
 pub const SAVED_NS: u64 = 10_000_000_000;
 
-/// The threads to watch. Exactly one of `pid`, `comm` and `group` is set.
+/// The threads to watch. Exactly one of `pid`, `comm`, `group` and `real_time` is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -33,6 +33,9 @@ pub struct WatchSettings {
     /// Threads of all processes of a control group, now or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<ProgramGroup>,
+    /// Threads with a real-time or deadline policy, of any process, now or later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub real_time: bool,
     /// The command that was started to be watched, word by word; empty if the watched program was already running.
     pub command: Vec<String>,
     /// Longer cycles are counted as over the limit, and are spikes.
@@ -67,6 +70,7 @@ impl WatchSettings {
             Self { comm: Some(name), .. } => format!("threads called {name}"),
             Self { pid: Some(pid), .. } => format!("process {pid}"),
             Self { group: Some(group), .. } => group.whom(),
+            Self { real_time: true, .. } => "every real-time thread".into(),
             _ => "nothing".into(),
         }
     }

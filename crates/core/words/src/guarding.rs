@@ -105,11 +105,6 @@ pub fn killed(recovered: u64) -> String {
     }
 }
 
-/// The cost of a stretch of time.
-pub fn cost(cost_percent: f64, budget_percent: f64) -> String {
-    format!("watching costs {cost_percent:.2} % of a CPU (budget {budget_percent} %)")
-}
-
 /// The end of the last boot, by its last event. `silent_ns`: until this boot began, if it is known.
 pub fn reset(uptime_ns: i64, last_unix_ns: i64, silent_ns: Option<i64>) -> String {
     let silent = silent_ns.map_or_else(
@@ -135,14 +130,18 @@ pub fn nothing_kept(instance: &str) -> String {
 
 /// The kinds of events that are not recorded, and why.
 pub fn shed(kinds: &[EventKind], cost_percent: f64, budget_percent: f64) -> String {
-    let cost = cost(cost_percent, budget_percent);
-    match kinds.last() {
-        None => format!("{cost}; every kind of event is recorded again"),
-        Some(_) => {
-            let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
-            format!("{cost}; events that are not recorded: {}", names.join(", "))
-        }
-    }
+    let again = if kinds.is_empty() { "; every kind of event is recorded again" } else { "" };
+    format!("{}{again}", cost(kinds, Some(cost_percent), budget_percent))
+}
+
+/// The cost of watching, if it is known yet, and the kinds of events that are not recorded.
+pub fn cost(kinds: &[EventKind], cost_percent: Option<f64>, budget_percent: f64) -> String {
+    let cost = match cost_percent {
+        Some(percent) => format!("watching costs {percent:.2} % of a CPU (budget {budget_percent} %)"),
+        None => format!("the cost of watching is not known yet (budget {budget_percent} %)"),
+    };
+    let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+    if names.is_empty() { cost } else { format!("{cost}; events that are not recorded: {}", names.join(", ")) }
 }
 
 #[cfg(test)]

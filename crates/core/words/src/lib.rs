@@ -28,6 +28,7 @@ pub mod setup;
 pub mod shell;
 pub mod spikes;
 pub mod time;
+pub mod top;
 pub mod trace_event;
 pub mod vocabulary;
 pub mod voice;

@@ -3,12 +3,11 @@
 use super::accounts::{Accounts, Found, Late, Shared};
 use super::boot_state::{BootWriter, StateThread};
 use super::config::GuardConfig;
-use super::cost::{CostMeter, Spent, memory_kb};
+use super::cost::memory_kb;
 use super::entry::Fact;
 use super::known::{KnownRun, is_real_time_series};
-use super::price::Untraced;
-use super::shedding::Shedding;
 use super::signals::GuardSignals;
+use super::weighing::{Weighed, Weighing};
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
 use archive::spike::Spike;
@@ -26,10 +25,6 @@ use words::guarding;
 
 /// A cycle may reach back further than a wake-up, and the trace has to cover all of it.
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
-/// Reading the cost costs something, too.
-const COST_EVERY: Duration = Duration::from_millis(4500);
-/// Stretch over which the cost is weighed: two readings.
-const WEIGHED: Duration = Duration::from_secs(9);
 /// Series of a session after which the next one begins: threads come and go, and each keeps its figures.
 const SERIES_MAX: usize = 1000;
 /// A real-time task may keep the meter from the CPU for a while.
@@ -52,14 +47,7 @@ pub struct Guard {
     pub signals: GuardSignals,
     pub shared: Shared,
     pub accounts: Accounts,
-    pub shedding: Shedding,
-    /// Price of a recorded event, once it is known.
-    pub event_ns: Option<f64>,
-    pub untraced: Option<Untraced>,
-    /// The first figure of the cost is on standard error.
-    pub cost_is_said: bool,
-    /// Everything since the start.
-    pub spent: Spent,
+    pub weighing: Weighing,
     /// End of the session before.
     pub ended: Option<Instant>,
     pub complained: BTreeSet<String>,
@@ -72,19 +60,17 @@ struct Following<'a> {
     known: KnownRun,
     session: String,
     meter: Option<i32>,
-    cost: Option<CostMeter>,
-    weighed: Spent,
     /// The meter does not record into the instance in kept memory.
     keeps_nothing: bool,
 }
 
 /// The settings of a session; `pid` is the process of a pid file or of a command.
-fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>) -> RunSettings {
+pub fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>) -> RunSettings {
     let limit_ns = config.watch.limit.map(|limit| limit.ns());
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
     let kept_instance = Some(config.ring.kept_instance.clone()).filter(|name| !name.is_empty());
     let saved_ns = u64::from(config.ring.save_seconds) * 1_000_000_000;
-    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance };
+    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance, totals_ns: None };
     RunSettings {
         duration_ns: Some(config.ring.session.0),
         settle_ns: 0,
@@ -135,8 +121,6 @@ impl Guard {
             known: KnownRun::of(&directory, settings),
             session: id,
             meter: None,
-            cost: None,
-            weighed: Spent::default(),
             keeps_nothing: false,
         };
         let outcome = run_guarding(target.as_mut(), &request, &requests, &stop, &mut |event| {
@@ -145,7 +129,9 @@ impl Guard {
             }
             following.take(&event);
         });
-        following.weigh();
+        if let Some(weighed) = following.guard.weighing.end() {
+            following.report(weighed);
+        }
         self.shared.figures().end_session();
         self.ended = Some(Instant::now());
         Ok(outcome?)
@@ -214,29 +200,23 @@ impl Following<'_> {
             self.guard.shared.figures().blind_ms += ms;
             self.guard.accounts.fact(Fact::Gap { ms }, None);
         }
-        if let kinds @ 1.. = self.guard.shedding.kinds().len() {
+        if let kinds @ 1.. = self.guard.weighing.kinds().len() {
             self.guard.signals.requests.shed(kinds);
         }
         self.guard.boot.records(!self.keeps_nothing);
         let Some(meter) = self.meter else { return };
         let kept = self.guard.boot.instance().filter(|_| !self.keeps_nothing);
-        let mut cost = CostMeter::of(meter, kept, vec![self.guard.accounts.tid]);
-        if let Some(untraced) = self.guard.untraced.take() {
-            let event_ns = untraced.event_ns(&mut cost);
-            self.guard.event_ns = Some(event_ns);
+        if let Some(event_ns) = self.guard.weighing.begin(meter, kept, vec![self.guard.accounts.tid]) {
             complain!("tardy guard: a recorded event costs {event_ns:.0} ns on this machine");
-            cost.read();
         }
-        self.cost = Some(cost);
     }
 
     fn look_after_cost(&mut self) {
-        let Some(cost) = &mut self.cost else { return };
-        if cost.is_older_than(COST_EVERY) {
-            self.weighed = self.weighed.and(&cost.read());
+        if !self.guard.weighing.counts() {
+            return;
         }
-        if self.weighed.elapsed >= WEIGHED {
-            self.weigh();
+        if let Some(weighed) = self.guard.weighing.look() {
+            self.report(weighed);
         }
         let is_full = self.guard.shared.figures().series.len() > SERIES_MAX;
         if is_full || self.guard.shared.rotate.swap(false, Relaxed) {
@@ -244,30 +224,22 @@ impl Following<'_> {
         }
     }
 
-    fn weigh(&mut self) {
-        let weighed = std::mem::take(&mut self.weighed);
-        if weighed.elapsed.is_zero() {
-            return;
-        }
+    fn report(&mut self, Weighed { cost_percent, shed, is_first }: Weighed) {
         let guard = &mut *self.guard;
-        let event_ns = guard.event_ns.unwrap_or(0.0);
-        guard.spent = guard.spent.and(&weighed);
-        let cost_percent = weighed.percent(event_ns);
         let budget_percent = guard.config.cost.budget_percent;
-        if !std::mem::replace(&mut guard.cost_is_said, true) {
-            complain!("tardy guard: {}", guarding::cost(cost_percent, budget_percent));
-        }
-        if let Some(kinds) = guard.shedding.weigh(cost_percent, weighed.elapsed) {
+        if let Some(kinds) = shed {
             guard.signals.requests.shed(kinds);
-            let kinds = guard.shedding.kinds().to_vec();
+            let kinds = guard.weighing.kinds().to_vec();
             let line = guarding::shed(&kinds, cost_percent, budget_percent);
             guard.accounts.fact(Fact::Shed { kinds, cost_percent, budget_percent }, line);
+        } else if is_first {
+            complain!("tardy guard: {}", guarding::cost(guard.weighing.kinds(), Some(cost_percent), budget_percent));
         }
         let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let buffers_kb = cpus * (BUFFERS * u64::from(guard.config.cost.buffer_kb) + FOLLOWER_KB);
         let mut figures = guard.shared.figures();
-        (figures.cost_percent, figures.budget_percent) = (guard.spent.percent(event_ns), budget_percent);
-        figures.shed = guard.shedding.kinds().len();
+        (figures.cost_percent, figures.budget_percent) = (guard.weighing.whole_percent(), budget_percent);
+        figures.shed = guard.weighing.kinds().len();
         // A session that has ended has no meter any more.
         figures.memory_kb = memory_kb(self.meter.unwrap_or(0), buffers_kb).max(figures.memory_kb);
         drop(figures);
@@ -287,7 +259,7 @@ impl Following<'_> {
                 (spike.tid, Some(counts).filter(|_| config.watch.all_threads || real_time.is_some()));
         }
         if spike.requested || (is_miss && counts) {
-            let (session, shed) = (self.session.clone(), self.guard.shedding.kinds());
+            let (session, shed) = (self.session.clone(), self.guard.weighing.kinds());
             let run = self.known.with(spike);
             self.guard.accounts.late(Late { run, session, thread, limit_ns, shed, found: Found::Now });
         }

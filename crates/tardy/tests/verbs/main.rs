@@ -57,6 +57,7 @@ mod short;
 mod stimulus_board;
 mod storage_live;
 mod target;
+mod top_live;
 mod tracing_cost;
 mod tune;
 mod tutorial;

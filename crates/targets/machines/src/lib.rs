@@ -21,7 +21,7 @@ pub mod local;
 pub mod machine_event;
 pub mod meter_places;
 pub mod qemu;
-mod scratch;
+pub mod scratch;
 pub mod stop;
 pub mod target;
 pub mod target_file;

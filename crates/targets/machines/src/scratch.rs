@@ -1,4 +1,4 @@
-//! Temporary directories of the host for sockets and images, for the lifetime of a target.
+//! Temporary directories of the host for sockets, images and archives that nobody keeps.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -17,12 +17,15 @@ fn remove_abandoned(below: &Path, prefix: &str) {
     }
 }
 
-/// A private directory that is removed with the target.
-pub(crate) struct Scratch(pub(crate) PathBuf);
+/// A private directory that is removed when this is dropped.
+pub struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    /// Creates a directory whose name contains its purpose and the process.
-    pub(crate) fn make(purpose: &str) -> io::Result<Self> {
+    /// Creates a directory whose name contains its purpose and the process; removes those of killed hosts.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn make(purpose: &str) -> io::Result<Self> {
         let prefix = format!("tardy-{purpose}-");
         remove_abandoned(&std::env::temp_dir(), &prefix);
         for number in 0..1000 {
@@ -34,6 +37,10 @@ impl Scratch {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 

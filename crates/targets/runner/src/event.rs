@@ -60,6 +60,8 @@ pub enum Event {
     /// State of one thread so far; a later one replaces an earlier one. They become rarer during a run.
     Totals {
         thread: u32,
+        /// Of the last sample.
+        cpu: u32,
         histogram: Histogram,
         /// Samples later than the limit.
         over_limit: u64,
@@ -127,8 +129,8 @@ impl Event {
             Message::Environment(environment) => Self::Environment(environment),
             Message::Effective(effective) => Self::Effective(effective),
             Message::Progress { threads, snapshots } => Self::Progress { threads, snapshots },
-            Message::Thread { thread, histogram, totals, .. } => {
-                Self::Totals { thread, histogram, over_limit: totals.over_limit }
+            Message::Thread { thread, cpu, histogram, totals, .. } => {
+                Self::Totals { thread, cpu, histogram, over_limit: totals.over_limit }
             }
             Message::Spike(spike) => Self::Spike(spike),
             Message::Loads(loads) => Self::Loads(loads),

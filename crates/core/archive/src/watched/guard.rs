@@ -16,6 +16,10 @@ pub struct GuardSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub kept_instance: Option<String>,
+    /// Longest interval between totals. `None`: they become rarer, as in any run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub totals_ns: Option<u64>,
 }
 
 /// The name of a trace instance of this tool begins so: its own runs do not take it for the trace of another program.

@@ -219,13 +219,16 @@ impl<'a> Session<'a> {
     }
 
     fn until_done<W: Write>(&mut self, span: Span, lines: &mut Lines<W>) -> Result<Stopped, MeterProblem> {
-        let guards = self.settings.watch.as_ref().is_some_and(|watch| watch.guard.is_some());
+        let guard = self.settings.watch.as_ref().and_then(|watch| watch.guard.as_ref());
+        let guards = guard.is_some();
+        let checkpoints = Checkpoints::from(span.count_from_ns);
+        let longest_ns = guard.and_then(|guard| i64::try_from(guard.totals_ns?).ok());
         let mut schedule = ReportSchedule {
             progress: Every::new(if guards { GUARD_PROGRESS_NS } else { PROGRESS_NS }),
             loads: Every::new(if guards { GUARD_CHECKS_NS } else { LOADS_NS }),
             settings: Every::new(if guards { GUARD_CHECKS_NS } else { SETTINGS_NS }),
             co_running: Every::new(if guards { GUARD_CHECKS_NS } else { CO_RUNNING_NS }),
-            checkpoints: Checkpoints::from(span.count_from_ns),
+            checkpoints: longest_ns.map_or(checkpoints, |longest_ns| checkpoints.at_most(longest_ns)),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
         self.notice_start(span, &mut lines.link);

@@ -17,6 +17,8 @@ pub enum Selection {
     Named { pattern: Pattern, name: String, looks: ProcessLooks },
     /// The processes of a control group.
     Group { members: Members, looks: ProcessLooks },
+    /// Threads of any process with a real-time or deadline policy.
+    RealTime { looks: ProcessLooks },
 }
 
 impl Selection {
@@ -28,6 +30,7 @@ impl Selection {
             (Some(pid), ..) => Ok(Self::Process { pid, ours: request.ours }),
             (_, Some(name), _) => Ok(Self::Named { pattern: Pattern::new(name)?, name: name.clone(), looks }),
             (_, _, Some(group)) => Ok(Self::Group { members: Members::of(group.clone()), looks }),
+            _ if request.real_time => Ok(Self::RealTime { looks }),
             _ => Err(MeterProblem::NothingToWatch),
         }
     }
@@ -54,6 +57,7 @@ impl Selection {
                 looks.threads(clock::monotonic_ns(), matching)
             }
             Self::Group { members, looks } => looks.threads(clock::monotonic_ns(), |pid| members.threads(pid)),
+            Self::RealTime { looks } => looks.threads(clock::monotonic_ns(), targets::real_time_threads_of),
         }
     }
 
@@ -75,6 +79,7 @@ impl Selection {
             Self::Process { pid, .. } => MeterProblem::NoProcess { pid: *pid },
             Self::Named { name, .. } => MeterProblem::NoSuchThread { name: name.clone() },
             Self::Group { members, .. } => MeterProblem::NoProcessInGroup { group: members.whom() },
+            Self::RealTime { .. } => MeterProblem::NothingToWatch,
         }
     }
 }

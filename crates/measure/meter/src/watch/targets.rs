@@ -1,6 +1,7 @@
 //! Threads and processes of this machine, from /proc.
 
 use crate::compact;
+use crate::kernel::scheduling;
 use archive::watched::PageFaults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,6 +48,11 @@ fn family(pid: i32, parents: &BTreeMap<i32, i32>, own: i32) -> BTreeSet<i32> {
     }
 }
 
+/// Threads of a process with a real-time or deadline policy.
+pub fn real_time_threads_of(pid: i32) -> Vec<ThreadFound> {
+    threads_that(pid, |tid| scheduling::policy_of(tid).is_ok_and(|(policy, _)| policy.is_real_time()))
+}
+
 /// Every process except this one and its parent.
 pub fn processes_of_others(except: i32) -> impl Iterator<Item = i32> {
     let host = parent_of(except);
@@ -55,10 +61,14 @@ pub fn processes_of_others(except: i32) -> impl Iterator<Item = i32> {
 
 /// Every thread of a process.
 pub fn threads_of(pid: i32) -> Vec<ThreadFound> {
+    threads_that(pid, |_| true)
+}
+
+fn threads_that(pid: i32, is_it: impl Fn(i32) -> bool) -> Vec<ThreadFound> {
     let folder = format!("/proc/{pid}/task");
     let name = |tid: i32| fs::read_to_string(format!("{folder}/{tid}/comm")).ok();
-    let tids = numbers(Path::new(&folder));
-    tids.into_iter().filter_map(|tid| Some(ThreadFound { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
+    let tids = numbers(Path::new(&folder)).into_iter().filter(|tid| is_it(*tid));
+    tids.filter_map(|tid| Some(ThreadFound { tid, pid, name: name(tid)?.trim_end().to_owned() })).collect()
 }
 
 /// How many threads a process has; 0 if it is gone.
@@ -122,6 +132,13 @@ mod tests {
         assert_eq!(thread_count(i32::MAX), 0);
         assert!(processes_of_others(0).any(|other| other == pid));
         assert!(processes_of_others(pid).all(|other| other != pid));
+    }
+
+    #[test]
+    fn a_thread_of_an_ordinary_policy_is_not_one_of_real_time() {
+        let own = std::process::id() as i32;
+        assert!(threads_of(own).iter().any(|found| found.tid == own));
+        assert!(real_time_threads_of(own).iter().all(|found| found.tid != own));
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Status {
                 self.threads.clone_from(threads);
                 self.snapshots = *snapshots;
             }
-            Event::Totals { thread, histogram, over_limit } => {
+            Event::Totals { thread, histogram, over_limit, .. } => {
                 self.over_limit.insert(*thread, *over_limit);
                 self.histograms.insert(*thread, histogram::octaves(histogram));
                 self.histograms_at = in_phase;
@@ -289,7 +289,7 @@ mod tests {
         status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
         assert_eq!(status.limit_line(), None, "no thread has sent its totals");
         for (thread, over_limit) in [(0, 3), (1, 4), (0, 5)] {
-            let totals = Event::Totals { thread, histogram: Histogram::default(), over_limit };
+            let totals = Event::Totals { thread, cpu: 0, histogram: Histogram::default(), over_limit };
             status.take(&totals, Duration::from_secs(4));
         }
         let line = status.limit_line().unwrap();
@@ -316,8 +316,11 @@ mod tests {
         let mut status = status_of_20_s();
         status.take(&Event::Phase(RunPhase::Measure), Duration::ZERO);
         let histogram = Histogram { buckets: (0..20_000).step_by(50).map(|bucket| (bucket, 7)).collect() };
-        status.take(&Event::Totals { thread: 0, histogram: histogram.clone(), over_limit: 3 }, Duration::from_secs(3));
-        status.take(&Event::Totals { thread: 1, histogram, over_limit: 4 }, Duration::from_secs(3));
+        status.take(
+            &Event::Totals { thread: 0, cpu: 0, histogram: histogram.clone(), over_limit: 3 },
+            Duration::from_secs(3),
+        );
+        status.take(&Event::Totals { thread: 1, cpu: 1, histogram, over_limit: 4 }, Duration::from_secs(3));
         for (columns, rows) in [(50, 30), (80, 24), (180, 50), (80, 10)] {
             status.fit(Some(Size { columns, rows }));
             let lines = status.lines(Duration::from_secs(5));

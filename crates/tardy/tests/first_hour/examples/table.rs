@@ -5,6 +5,7 @@
 pub const NEEDS: &[(&str, &str)] = &[
     ("tardy guard", "a program that runs for months; verbs/guard_live.rs guards one"),
     ("--chain", "a recording with a chain of threads; verbs/chains.rs makes some, and verbs/guard_live.rs guards one"),
+    ("tardy top", "a terminal, and root; verbs/top_live.rs shows one"),
     ("--discover", "a recording of periodic threads; verbs/chains.rs makes some"),
     ("--archive latest", "an audit"),
     ("--target board", "a board"),
