@@ -649,7 +649,11 @@ saved_ns: number,
 /**
  * Trace instance in memory that a reset of the machine keeps: the guard records into it as well, if the machine has it.
  */
-kept_instance?: string, };
+kept_instance?: string, 
+/**
+ * Longest interval between totals. `None`: they become rarer, as in any run.
+ */
+totals_ns?: number, };
 
 /**
  * Content of a record, with the names of its numbers.
@@ -2143,7 +2147,7 @@ written?: WrittenFile | null, };
 export type WakeSource = { "device": Interrupt } | "block_device" | "network" | "timer" | "unknown";
 
 /**
- * The threads to watch. Exactly one of `pid`, `comm` and `group` is set.
+ * The threads to watch. Exactly one of `pid`, `comm`, `group` and `real_time` is set.
  */
 export type WatchSettings = { 
 /**
@@ -2158,6 +2162,10 @@ comm: string | null,
  * Threads of all processes of a control group, now or later.
  */
 group: ProgramGroup | null, 
+/**
+ * Threads with a real-time or deadline policy, of any process, now or later.
+ */
+real_time: boolean, 
 /**
  * The command that was started to be watched, word by word; empty if the watched program was already running.
  */
