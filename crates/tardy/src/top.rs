@@ -280,7 +280,10 @@ mod tests {
         let found = settings(&asked);
         assert_eq!((found.duration_ns, found.limit_ns, found.trace.threshold_ns), (None, None, TRACED_FROM_NS));
         let watch = found.watch.unwrap();
-        assert!(watch.real_time && watch.guard.is_some_and(|guard| (guard.totals_ns, guard.kept_instance) == (Some(TOTALS_NS), None)));
+        assert!(
+            watch.real_time
+                && watch.guard.is_some_and(|guard| (guard.totals_ns, guard.kept_instance) == (Some(TOTALS_NS), None))
+        );
         let guards = session::settings(&GuardConfig::default(), &[], None);
         assert_eq!(found.trace.buffer_kb_per_cpu, guards.trace.buffer_kb_per_cpu);
         let limited = settings(&Asked { limit_ns: Some(50_000), once_ns: Some(5), ..asked });

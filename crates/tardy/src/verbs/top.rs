@@ -38,8 +38,7 @@ fn budget(text: &str) -> Result<f64, UsageError> {
 impl Verb for TopArguments {
     const NAME: &'static str = "top";
     const PLACE: Place = Place::Hidden;
-    const EXAMPLES: &'static [&'static str] =
-        &["tardy top", "tardy top --once 10s --comm 'robot*' --limit 200us"];
+    const EXAMPLES: &'static [&'static str] = &["tardy top", "tardy top --once 10s --comm 'robot*' --limit 200us"];
     const NOTES: &'static str = "\
 Without a program: every thread with a real-time or deadline policy.
 Exit codes: 0 ended, 1 --once: over the limit, 2 usage, 3 could not watch.";

@@ -54,7 +54,8 @@ fn setting(server: &FairServer) -> String {
 
 /// The kernel refuses a runtime above the period, also between the two writes.
 fn fix_of_unusual(server: &FairServer) -> String {
-    let write = |file: &str, ns: i64| format!("echo {ns} > /sys/kernel/debug/sched/fair_server/cpu{}/{file}", server.cpu);
+    let write =
+        |file: &str, ns: i64| format!("echo {ns} > /sys/kernel/debug/sched/fair_server/cpu{}/{file}", server.cpu);
     let mut writes = [write("runtime", FairServer::RUNTIME_NS), write("period", FairServer::PERIOD_NS)];
     if server.period_ns < FairServer::RUNTIME_NS {
         writes.reverse();
