@@ -5,7 +5,7 @@ misses  plants misses at random times while the machine works, and looks for the
 kills   kills the guard repeatedly, and looks for the account of each miss
 cost    runs the program with and without a guard in turns: the CPU time that others lose, the program's own lateness
 """
-import argparse, json, os, pathlib, random, re, signal, statistics, subprocess, sys, tempfile, threading, time
+import argparse, atexit, json, os, pathlib, random, re, signal, statistics, subprocess, sys, tempfile, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = {"hog": "other-rt-task", "work": "own-work", "lock": "priority-inversion", "fault": "page-fault", "stop": "thread-stopped"}
@@ -31,14 +31,31 @@ budget = f"[cost]\nbudget_percent = {chosen.budget}\n" if chosen.budget else ""
 config.write_text(budget + "[accounts]\nper_minute = 600\nburst = 600\nrest = \"100ms\"\n" if chosen.what == "kills" else budget)
 
 
+started = []
+
+
+@atexit.register
+def end_all():
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+    for process in started:
+        process.wait()
+
+
+def start(*words, **options):
+    started.append(subprocess.Popen(*words, **options))
+    return started[-1]
+
+
 def planted(pause, kinds):
-    return subprocess.Popen([program, "0", pause, *kinds], stdout=subprocess.PIPE, text=True)
+    return start([program, "0", pause, *kinds], stdout=subprocess.PIPE, text=True)
 
 
 def guard():
     log = open(place / "lines", "a")
     words = [chosen.tardy, "guard", "--config", config, "--comm", "planted", *LIMITS, "--directory", place / "ring"]
-    return subprocess.Popen(words, stderr=log)
+    return start(words, stderr=log)
 
 
 def is_watching(process):
@@ -62,7 +79,7 @@ def account_of(planted_ns, accounts):
 
 
 def busy():
-    return [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(chosen.busy)]
+    return [start(["sh", "-c", "while :; do :; done"]) for _ in range(chosen.busy)]
 
 
 def figures(process):
@@ -80,6 +97,7 @@ def misses():
     kinds = [kind for _ in range(-(-count // len(KINDS))) for kind in random.sample(list(KINDS), len(KINDS))][:count]
     mean_ms = chosen.minutes * 60_000 / (count + 1)
     others, guarding = busy(), guard()
+    await_watch(guarding)
     loop = planted(f"{int(mean_ms * 0.2)}-{int(mean_ms * 1.8)}", kinds)
     found = 0
     begun = time.time()
@@ -98,7 +116,7 @@ def misses():
     end(guarding)
     for other in others:
         other.kill()
-    longest = max(len(json.dumps(entry, separators=(",", ":"))) for entry in entries())
+    longest = max((len(json.dumps(entry, separators=(",", ":"))) for entry in entries()), default=0)
     print(f"named within a second: {found} of {len(kinds)}; longest account about {longest} bytes")
     print((place / "lines").read_text().splitlines()[-1])
 
@@ -160,7 +178,7 @@ def half(guarded):
         time.sleep(3)
     cpus = sorted(os.sched_getaffinity(0))
     loop = planted(str(int(chosen.seconds * 1000)), [])
-    counters = [subprocess.Popen([sys.executable, "-c", COUNTER, str(cpu), str(chosen.seconds - 1)], stdout=subprocess.PIPE, text=True) for cpu in cpus]
+    counters = [start([sys.executable, "-c", COUNTER, str(cpu), str(chosen.seconds - 1)], stdout=subprocess.PIPE, text=True) for cpu in cpus]
     counts = [int(counter.communicate()[0]) for counter in counters]
     wakeups = re.findall(r"\d+", figures(loop)[1][0])
     if guarding:

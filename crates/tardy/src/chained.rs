@@ -50,34 +50,31 @@ pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
     ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
 }
 
-/// The chains that a watch follows while it goes on.
+/// A chain as a watch follows it while it goes on.
 ///
 /// # Errors
 /// A chain without a deadline, or with an end that only a whole trace shows.
-pub fn followed(file: &ChainFile) -> Result<Vec<FollowedChain>, String> {
-    let one = |chain: &Chain| {
-        let name = &chain.name;
-        let Some(deadline) = chain.deadline else {
-            return Err(format!("chain `{name}` has no deadline to miss; add deadline = \"5ms\""));
-        };
-        if chain.end != End::Sleep {
-            return Err(format!(
-                "chain `{name}` ends with a marker, which only a whole recording shows; use end = \"sleep\""
-            ));
-        }
-        let stage = |stage: &Stage| match stage {
-            Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
-            Stage::Thread(thread) => FollowedStage::Tid(thread.tid),
-        };
-        Ok(FollowedChain {
-            name: name.clone(),
-            stages: chain.stages.iter().map(stage).collect(),
-            deadline_ns: deadline.ns,
-            by_timer: chain.stimulus == Stimulus::Timer,
-            period_ns: chain.period.map(|period| period.ns),
-        })
+pub fn followed(chain: &Chain) -> Result<FollowedChain, String> {
+    let name = &chain.name;
+    let Some(deadline) = chain.deadline else {
+        return Err(format!("chain `{name}` has no deadline to miss; add deadline = \"5ms\""));
     };
-    file.chain.iter().map(one).collect()
+    if chain.end != End::Sleep {
+        return Err(format!(
+            "chain `{name}` ends with a marker, which only a whole recording shows; use end = \"sleep\""
+        ));
+    }
+    let stage = |stage: &Stage| match stage {
+        Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
+        Stage::Thread(thread) => FollowedStage::Tid(thread.tid),
+    };
+    Ok(FollowedChain {
+        name: name.clone(),
+        stages: chain.stages.iter().map(stage).collect(),
+        deadline_ns: deadline.ns,
+        by_timer: chain.stimulus == Stimulus::Timer,
+        period_ns: chain.period.map(|period| period.ns),
+    })
 }
 
 /// The events of a recording of another tool.

@@ -83,8 +83,6 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let directory = ring.directory().to_owned();
     let chains = GuardedChains::read(&config, folder)?;
     let followed = chains.as_ref().map(|chains| chains.followed.clone()).unwrap_or_default();
-    let before = Before::of(&ring, &config);
-    let boot = BootWriter::begin(&directory, &config.ring.kept_instance)?;
     let shared = Shared {
         ring: Arc::new(Mutex::new(ring)),
         figures: Arc::new(Mutex::new(Figures::default())),
@@ -97,10 +95,13 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     GuardState::own().write(&directory)?;
     let rate = Rate::of(config.accounts.per_minute, config.accounts.burst, monotonic_ns());
     let accounts = Accounts::start(shared.clone(), outputs, (rate, chains)).context("failed to start a thread")?;
+    let mut command = GuardedCommand::start(&meter, words)?;
+    // Both use up what the last boot left, so a start that failed must not have come this far.
+    let before = Before::of(&shared.ring(), &config);
+    let boot = BootWriter::begin(&directory, &config.ring.kept_instance)?;
     if let Some(Before { killed, run, ended }) = before {
         recovery::report(killed, run, ended, &config, &accounts);
     }
-    let mut command = GuardedCommand::start(&meter, words)?;
     announce(&config, &directory, words);
     accounts.fact(started(&config, words), None);
     let mut guard = Guard {

@@ -13,3 +13,7 @@ pub mod save_requests;
 pub mod signals;
 pub mod variant;
 pub mod whom;
+
+/// Priority of a thread that explains while a measurement goes on: a little below other programs. A much lower one gets 1.5 % of a
+/// CPU beside one busy program, and a busy machine needs the explanations most.
+pub const NICE_OF_EXPLAINING: i32 = 5;

@@ -24,6 +24,7 @@ use crate::measuring::signals::Signals;
 use crate::nothing_measured::{NothingMeasured, with_fix};
 use crate::terminal::page::Page;
 use anyhow::Context;
+use archive::layout::STREAM;
 use archive::manifest::RunState;
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
@@ -36,9 +37,11 @@ use machines::KnownTarget;
 use machines::board::AccessOptions;
 use machines::meter_places::MeterPlaces;
 use machines::scratch::Scratch;
+use machines::stop::StopRequests;
 use runner::event::Event;
 use runner::run::{MeterRequests, RunOutcome, RunRequest, TimeLimits, run_guarding};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -48,10 +51,12 @@ use table::{Snapshot, Sort};
 const TRACED_FROM_NS: i64 = 100_000;
 /// Interval between states of the histograms, of which the quantiles of the last minute are the difference.
 const TOTALS_NS: u64 = 5_000_000_000;
-/// A wake-up over the limit that is no new maximum gets no trace: the table shows the worst.
+/// Only a new maximum gets a trace: the table shows the worst.
 const REST_NS: u64 = 365 * 86_400 * 1_000_000_000;
 /// Traces on the disk; when they are full, a worse wake-up replaces the least one.
 const TRACES_BYTES_MAX: u64 = 64 << 20;
+/// Length of the archive's stream at which the view ends: days, with a few hundred threads.
+const STREAM_BYTES_MAX: u64 = 512 << 20;
 /// A real-time task may keep the meter from the CPU for a while.
 const SILENCE: Duration = Duration::from_secs(120);
 /// The cost line names the events that are not recorded.
@@ -107,6 +112,7 @@ pub fn top(asked: Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
         shared: shared.clone(),
         meter: None,
         problems: BTreeMap::new(),
+        stream: None,
     };
     let request = RunRequest {
         id,
@@ -120,6 +126,7 @@ pub fn top(asked: Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     let stop = signals.requests().clone();
     // Its reports would be in the middle of the table.
     let mut target = here.open(&meter, AccessOptions::default(), stop.clone())?;
+    following.stream = Some((request.directory.join(STREAM), stop.clone()));
     let drawing = match asked.once_ns {
         None => Some(Drawing::start(shared.clone(), stop.clone()).context("failed to use the terminal")?),
         Some(_) => None,
@@ -127,13 +134,12 @@ pub fn top(asked: Asked, typed: Vec<String>) -> anyhow::Result<Exit> {
     let requests = following.requests.clone();
     let outcome = run_guarding(target.as_mut(), &request, &requests, &stop, &mut |event| following.take(&event));
     let last = shared.lock().snapshot();
-    if let Some(drawing) = drawing {
-        drawing.end().context("failed to use the terminal")?;
-    }
+    let drawn = drawing.map(Drawing::end).transpose();
     let once = asked.once_ns.is_some();
-    following.end(once);
+    following.end(once, &stop);
     let outcome = outcome?;
     failure(&outcome)?;
+    drawn.context("failed to use the terminal")?;
     let exceeded = once && last.missed() > 0;
     let last = Snapshot { rows: shared.lock().threads.rows(last.elapsed), ..last };
     show(last, &outcome, once, asked.directory.is_some())?;
@@ -176,6 +182,8 @@ struct Following {
     meter: Option<i32>,
     /// By code, each once.
     problems: BTreeMap<String, String>,
+    /// The stream of the archive, which nobody reads, and the end of the watch.
+    stream: Option<(PathBuf, StopRequests)>,
 }
 
 impl Following {
@@ -195,7 +203,10 @@ impl Following {
                 let mut live = self.shared.lock();
                 (live.ended, live.stage) = (Some(Instant::now()), Stage::Ending);
             }
-            Event::Progress { .. } => self.weigh(),
+            Event::Progress { .. } => {
+                self.weigh();
+                self.look_after_room();
+            }
             Event::Problem(problem) if problem.code.as_str() != EVENTS_SHED => {
                 let text = with_fix(problem);
                 self.shared.lock().notice = Some(words::printable::printable(&text));
@@ -225,9 +236,22 @@ impl Following {
         (live.cost_percent, live.shed) = (self.weighing.recent_percent(), self.weighing.kinds());
     }
 
-    /// Prints the problems of the watch; waits for the accounts if `all`.
-    fn end(&mut self, all: bool) {
-        while let Some(explained) = if all { self.explaining.next(&self.known) } else { None } {
+    /// Ends the watch when its archive has become large: it may be in memory.
+    fn look_after_room(&mut self) {
+        let is_full = |(path, _): &(PathBuf, StopRequests)| {
+            fs::metadata(path).is_ok_and(|stream| stream.len() > STREAM_BYTES_MAX)
+        };
+        if let Some((_, stop)) = self.stream.take_if(|stream| is_full(stream)) {
+            self.problems.insert(STREAM.into(), words::top::full(STREAM_BYTES_MAX));
+            stop.request();
+        }
+    }
+
+    /// Prints the problems of the watch; waits for the accounts if `all`, until it is asked to stop.
+    fn end(&mut self, all: bool, stop: &StopRequests) {
+        let asked = stop.count();
+        while let Some(explained) = if all { self.explaining.next(&self.known, || stop.count() > asked) } else { None }
+        {
             self.shared.lock().threads.explained(explained);
         }
         for text in self.problems.values() {

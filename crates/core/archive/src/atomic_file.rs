@@ -1,10 +1,14 @@
 //! Atomic replacement of a file: it is either the old one or the new one, complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::write_error::WriteError;
+
+const ALL: u32 = 0o666;
+const OWNER: u32 = 0o600;
 
 /// Replaces a file in one step: a reader, or a crash, sees the old one or the new one.
 ///
@@ -16,21 +20,32 @@ use crate::write_error::WriteError;
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let fail = |source| WriteError::Io { path: path.to_owned(), source };
     match fs::metadata(path) {
-        Ok(found) if found.is_file() => replace(&fs::canonicalize(path).map_err(fail)?, bytes),
+        Ok(found) if found.is_file() => replace(&fs::canonicalize(path).map_err(fail)?, bytes, ALL),
         Ok(found) if !found.is_dir() => {
             OpenOptions::new().write(true).open(path).and_then(|mut it| it.write_all(bytes))
         }
-        _ => replace(path, bytes),
+        _ => replace(path, bytes, ALL),
     }
     .map_err(fail)
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file in one step, with a file that only its owner can read.
+///
+/// # Errors
+/// [`WriteError::Io`] with the file's path.
+pub fn write_for_the_owner(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    replace(path, bytes, OWNER).map_err(|source| WriteError::Io { path: path.to_owned(), source })
+}
+
+/// `mode`: of the new file, which the umask reduces.
+fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let partial = path.with_file_name(name);
     let write = || {
-        let mut file = File::create(&partial)?;
+        // One that a crash left may have another mode.
+        let _ = fs::remove_file(&partial);
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&partial)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&partial, path)
@@ -44,10 +59,20 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use std::io::Read;
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
     use std::path::PathBuf;
 
     use super::*;
+
+    #[test]
+    fn only_the_owner_reads_a_private_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("state");
+        fs::write(folder.path().join("state.partial"), "left by a crash").unwrap();
+        write_for_the_owner(&place, b"new").unwrap();
+        assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_new_file_stands_alone_and_an_old_one_is_replaced() {

@@ -47,7 +47,7 @@ struct Running {
     stimulus_ns: i64,
     stage: usize,
     tid: i32,
-    /// Its thread has left the CPU, to sleep or for another one.
+    /// Its thread went to sleep.
     left_ns: Option<i64>,
 }
 
@@ -98,10 +98,10 @@ impl ChainWatch {
     pub fn apply(&mut self, event: &TimedEvent, wakeups: &Wakeups, missed: &mut Vec<MissedChain>) {
         match event.event {
             ThreadEvent::Waking { tid, by } => self.wake(tid, by, wakeups, missed),
-            ThreadEvent::Switch { prev, next, .. } => {
+            ThreadEvent::Switch { prev, prev_runnable, next, .. } => {
                 for running in &mut self.running {
                     if running.tid == prev {
-                        running.left_ns = Some(event.ts_ns);
+                        running.left_ns = Some(event.ts_ns).filter(|_| !prev_runnable);
                     } else if running.tid == next {
                         running.left_ns = None;
                     }
@@ -238,7 +238,11 @@ mod tests {
         }
 
         fn switch(&mut self, ts_ns: i64, prev: i32, next: i32) {
-            self.at(ts_ns, ThreadEvent::Switch { prev, next, next_comm: [0; 16] });
+            self.at(ts_ns, ThreadEvent::Switch { prev, prev_runnable: false, next, next_comm: [0; 16] });
+        }
+
+        fn preempt(&mut self, ts_ns: i64, prev: i32, next: i32) {
+            self.at(ts_ns, ThreadEvent::Switch { prev, prev_runnable: true, next, next_comm: [0; 16] });
         }
 
         /// An instance in which the motor goes to sleep after a time.
@@ -275,13 +279,29 @@ mod tests {
     fn a_preempted_stage_goes_on() {
         let mut followed = Followed::chain(&["sensor"]);
         followed.stimulus(10 * MS);
-        followed.switch(11 * MS, SENSOR, OTHER);
+        followed.preempt(11 * MS, SENSOR, OTHER);
         followed.switch(16 * MS, OTHER, SENSOR);
         followed.switch(17 * MS, SENSOR, 0);
         // Its own sleep within the period is part of its work.
         followed.stimulus(14 * MS);
         followed.stimulus(20 * MS);
         assert_eq!(followed.latencies(20 * MS), [(7 * MS, false, 1)]);
+    }
+
+    #[test]
+    fn a_stage_that_starves_is_reported_while_it_does() {
+        for (stages, late) in [(&["sensor"][..], SENSOR), (&["sensor", "motor"], MOTOR), (&["sensor", "motor"], SENSOR)]
+        {
+            let mut followed = Followed::chain(stages);
+            followed.stimulus(10 * MS);
+            if late == MOTOR {
+                followed.wakes(11 * MS, Some(SENSOR), MOTOR);
+                followed.switch(12 * MS, SENSOR, MOTOR);
+            }
+            followed.preempt(13 * MS, late, OTHER);
+            assert_eq!(followed.latencies(200 * MS), [], "{stages:?}: not yet");
+            assert_eq!(followed.latencies(2010 * MS), [(2000 * MS, true, 1)], "{stages:?}");
+        }
     }
 
     #[test]

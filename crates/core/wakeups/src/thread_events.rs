@@ -9,6 +9,8 @@ use thiserror::Error;
 
 const FLAG_HARDIRQ: u8 = 0x08;
 const FLAG_SOFTIRQ: u8 = 0x10;
+/// Bits of `prev_state` of a thread that sleeps, has stopped or has ended; the one above them is of a preempted thread.
+const STATES_OF_SLEEP: i64 = 0xff;
 
 /// A kernel whose events do not show wake-ups.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,6 +42,8 @@ pub enum ThreadEvent {
     },
     Switch {
         prev: i32,
+        /// It could go on; `false` where the recording does not show it.
+        prev_runnable: bool,
         next: i32,
         next_comm: Comm,
     },
@@ -112,6 +116,8 @@ struct Recipe {
     id: u16,
     kind: Kind,
     fields: Vec<Field>,
+    /// Of a switch that has it.
+    prev_state: Option<Field>,
 }
 
 /// An event and the fields that are read of it.
@@ -145,7 +151,8 @@ impl Described {
         let (system, name) = (self.system.to_owned(), self.name.to_owned());
         let format = formats.find(self.system, self.name).ok_or(EventLack::NoEvent { system, name })?;
         let fields = self.fields.iter().map(|field| field_of(format, field)).collect::<Result<_, _>>()?;
-        Ok(Recipe { id: format.id, kind: self.kind, fields })
+        let prev_state = format.field("prev_state").cloned();
+        Ok(Recipe { id: format.id, kind: self.kind, fields, prev_state })
     }
 }
 
@@ -228,7 +235,10 @@ impl EventReader {
             },
             Kind::Waking => ThreadEvent::Waking { tid: tid(0)?, by: waker(running, flags) },
             Kind::Switch => {
-                ThreadEvent::Switch { prev: tid(0)?, next: tid(1)?, next_comm: comm(&recipe.fields[2], payload) }
+                let state = recipe.prev_state.as_ref().and_then(|state| state.int(payload));
+                let prev_runnable = state.is_some_and(|state| state & STATES_OF_SLEEP == 0);
+                let next_comm = comm(&recipe.fields[2], payload);
+                ThreadEvent::Switch { prev: tid(0)?, prev_runnable, next: tid(1)?, next_comm }
             }
             Kind::Fork => ThreadEvent::Fork { parent: tid(0)?, child: tid(1)? },
             Kind::Exit => ThreadEvent::Exit { tid: tid(0)? },

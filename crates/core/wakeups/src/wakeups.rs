@@ -162,7 +162,7 @@ impl Wakeups {
             }
             ThreadEvent::Waking { by, .. } if by.is_some() && by == self.releaser => {}
             ThreadEvent::Waking { tid, .. } => self.wake(tid, ts_ns, cpu, finished),
-            ThreadEvent::Switch { prev, next, next_comm } => {
+            ThreadEvent::Switch { prev, next, next_comm, .. } => {
                 if let Some(thread) = self.threads.get_mut(&prev) {
                     thread.running = false;
                 }

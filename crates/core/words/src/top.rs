@@ -25,6 +25,11 @@ impl Watched {
     }
 }
 
+/// The view ended because its archive had become large.
+pub fn full(bytes: u64) -> String {
+    format!("the view ended: its archive had reached {} MB; start it again", bytes >> 20)
+}
+
 /// The account of the worst wake-up of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorstAccount<'a> {

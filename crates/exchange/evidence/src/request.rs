@@ -25,7 +25,7 @@ pub struct Request {
     pub at_end: Option<AtEnd>,
 }
 
-/// What is asked of a recording that ends because its machine did.
+/// Questions to a recording that ends because its machine did.
 #[derive(Debug, Clone, Default)]
 pub struct AtEnd {
     pub threads: Vec<i32>,

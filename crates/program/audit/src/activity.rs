@@ -130,9 +130,11 @@ impl Activity {
         u64::try_from(self.lost_calls.within(start_ns, end_ns)).unwrap_or(0)
     }
 
-    /// The rate in a stretch of events that the trace recorded there; `None` if it recorded none of the time.
+    /// The rate in a stretch of events that the trace recorded there. Where losses took all of the time, the rest is a lower bound of the
+    /// whole stretch. `None` without a time.
     pub fn traced_per_second(&self, count: u64, start_ns: i64, end_ns: i64) -> Option<u64> {
-        per_second(count.into(), self.seen_ns(start_ns, end_ns))
+        let whole_ns = end_ns.saturating_sub(start_ns);
+        per_second(count.into(), self.seen_ns(start_ns, end_ns)).or_else(|| per_second(count.into(), whole_ns))
     }
 
     /// The rate in a stretch of `count` of the calls that were recorded there, `recorded` in all. The lost ones of a program that
@@ -169,5 +171,7 @@ mod tests {
         assert_eq!(thread.calls_per_second(1, 100, 5, 5), None);
         thread.records_calls = false;
         assert_eq!(thread.calls_per_second(60, 100, whole.0, whole.1), Some(100));
+        thread.unseen_ns.add(700_000_000, 600_000_000);
+        assert_eq!(thread.traced_per_second(60, whole.0, whole.1), Some(60), "all of the time was lost: at least");
     }
 }

@@ -1,6 +1,7 @@
 //! Reads the archive of the measurement while it grows: explains each late wake-up once, ranks who caused it, and judges the uses.
 
 use super::state::Shared;
+use crate::measuring::NICE_OF_EXPLAINING;
 use account::explain_one;
 use account::ranking::Ranking;
 use anyhow::Context;
@@ -32,9 +33,6 @@ const LOOKS_MAX: u32 = 10;
 const SPIKES_SHOWN: usize = 10;
 const DELAYERS_SHOWN: usize = 12;
 const CONFIDENCE: f64 = 0.95;
-/// A little below other programs. Its CPU time is bounded by [`PAUSE_OF_LOOK`]; much lower, and a busy machine, which needs the
-/// page most, explains nothing: the lowest priority gets 1.5 % beside one busy program.
-const NICE: i32 = 5;
 
 /// The looking thread.
 pub struct Looking(JoinHandle<()>);
@@ -72,7 +70,7 @@ struct Known {
 
 fn follow(shared: &Shared) {
     // The measuring threads come before it anyway; other programs should, too.
-    let _ = setpriority_process(None, NICE);
+    let _ = setpriority_process(None, NICE_OF_EXPLAINING);
     let mut known = Known::default();
     while !shared.is_over() {
         let begun = cpu_time();

@@ -64,7 +64,8 @@ pub fn start(
     typed: Vec<String>,
     shared: &Arc<Shared>,
 ) -> anyhow::Result<Measuring> {
-    let first = Session::begin(asked, directory, shared)?;
+    let (first, own) = Session::begin(asked, directory, shared)?;
+    shared.own(own);
     let sessions = Sessions {
         asked: asked.clone(),
         directory: directory.to_owned(),
@@ -104,7 +105,11 @@ impl Sessions {
                 }
             };
             match next {
-                Ok(next) => self.shared.end_session(std::mem::replace(&mut session, next).archive),
+                Ok((next, own)) => {
+                    // The mark of the old archive stays until the desk has kept or removed it.
+                    self.shared.end_session(std::mem::replace(&mut session, next).archive);
+                    self.shared.own(own);
+                }
                 Err(error) => {
                     self.shared.set_stage(Stage::Ended(Some(format!("{error:#}"))));
                     break;

@@ -41,17 +41,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the archive of a session that begins now; the desk's mark is on it from here on.
+    /// Makes the archive of a session that begins now, with the desk's mark on it.
     ///
     /// # Errors
     /// If the file system refuses.
-    pub fn begin(asked: &Asked, directory: &Path, shared: &Shared) -> anyhow::Result<Self> {
+    pub fn begin(asked: &Asked, directory: &Path, shared: &Shared) -> anyhow::Result<(Self, Own)> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (archive, id) = new_below(directory, since_1970.as_secs(), &asked.target.host_name())?;
         let own = Own::mark(&archive, shared.keeps())?;
-        shared.own(own);
         let time = Duration::from_nanos(asked.session_ns);
-        Ok(Self { archive, id, begun: Instant::now(), time, is_full: false })
+        Ok((Self { archive, id, begun: Instant::now(), time, is_full: false }, own))
     }
 
     /// Whether the session became full since the last look.

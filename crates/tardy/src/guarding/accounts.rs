@@ -244,7 +244,10 @@ impl Accounting {
 
     fn account_for_chain(&mut self, late: &Late, spike: &Spike, missed: &MissedChain) {
         let recovered = !matches!(late.found, Found::Now);
-        self.shared.figures().chain_missed(&late.session, missed);
+        // The guard before this one has counted a recovered one.
+        if !recovered {
+            self.shared.figures().chain_missed(&late.session, missed);
+        }
         let Some(chains) = self.chains.as_ref().filter(|_| recovered || self.rate.allows(monotonic_ns())) else {
             return;
         };

@@ -1,7 +1,7 @@
-//! What a guard leaves on disk for the one after the next boot: the boot, the threads that it watched, and what decodes the events in
+//! A file for the guard after the next boot: the boot, the threads that it watched, and what decodes the events in
 //! memory that a reset keeps.
 
-use archive::atomic_file::write_atomically;
+use archive::atomic_file::write_for_the_owner;
 use archive::watched::guard::KEPT_EVENTS;
 use ftrace::tracefs::{Instance, Tracefs};
 use rustix::time::{ClockId, clock_gettime};
@@ -41,7 +41,7 @@ pub struct StateThread {
     pub real_time: Option<bool>,
 }
 
-/// What decodes the events of a boot. Another kernel has other numbers, and the same one other addresses.
+/// Formats and addresses that decode the events of a boot. Another kernel has other numbers, and the same one other addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decoding {
@@ -101,6 +101,11 @@ impl BootWriter {
         self.instance.as_deref()
     }
 
+    /// The threads of the session before may have ended since.
+    pub fn begin_session(&mut self) {
+        self.state.threads.clear();
+    }
+
     /// A session began, and records into the instance or not.
     pub fn records(&mut self, does: bool) {
         self.state.kept_instance = self.instance.clone().filter(|_| does && self.state.decoding.is_some());
@@ -129,7 +134,8 @@ impl BootWriter {
     }
 
     fn write(&mut self) -> anyhow::Result<()> {
-        write_atomically(&self.path, serde_json::to_string(&self.state)?.as_bytes())?;
+        // It has addresses of the kernel, which only root may read.
+        write_for_the_owner(&self.path, serde_json::to_string(&self.state)?.as_bytes())?;
         self.written = Some(self.state.clone());
         Ok(())
     }

@@ -39,7 +39,8 @@ impl GuardedChains {
         let Some(path) = &config.watch.chains else { return Ok(None) };
         let path = folder.join(path);
         let file = chained::declared(&path)?;
-        let followed = chained::followed(&file).map_err(|why| UsageError(format!("{}: {why}", path.display())))?;
+        let followed: Result<_, String> = file.chain.iter().map(chained::followed).collect();
+        let followed = followed.map_err(|why| UsageError(format!("{}: {why}", path.display())))?;
         Ok(Some(Self { path, file, followed }))
     }
 

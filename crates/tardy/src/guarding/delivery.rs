@@ -185,7 +185,7 @@ impl<O: Output> Delivering<O> {
             return true;
         }
         self.complain(&failure);
-        self.try_at = Instant::now() + failure.pause.unwrap_or(self.pause).min(PAUSE_MAX);
+        self.try_at = Instant::now() + failure.pause.unwrap_or(self.pause).clamp(PAUSE_FIRST, PAUSE_MAX);
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         false
     }

@@ -58,7 +58,7 @@ pub struct HttpSettings {
     token_file: Option<PathBuf>,
 }
 
-/// What is served.
+/// State that requests read.
 pub struct Served {
     pub ring: PathBuf,
     pub figures: Arc<Mutex<Figures>>,
@@ -128,7 +128,7 @@ async fn accept(listener: std::net::TcpListener, site: &Arc<Site>) {
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let site = Arc::clone(site);
         tokio::spawn(async move {
-            // A client that breaks off or is too slow is its own affair.
+            // A client that breaks off or is too slow ends its own connection alone.
             let _ = timeout(CONNECTION, serve(stream, site)).await;
             drop(place);
         });

@@ -106,7 +106,7 @@ fn read(instance: &Instance, page_bytes: usize) -> Option<Vec<(u32, Vec<u8>)>> {
     let mut read = Vec::new();
     for cpu in instance.cpus() {
         let mut pages = Vec::new();
-        // The kernel refuses the pages of a CPU that do not check; those of the others are good.
+        // The kernel refuses the pages of a CPU that do not check; the pages of the others are good.
         let drained = instance.open_raw(cpu).and_then(|mut raw| raw.drain_into(&mut pages, left));
         left -= drained.unwrap_or(0).min(left);
         if !pages.is_empty() {

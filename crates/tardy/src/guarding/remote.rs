@@ -15,7 +15,7 @@ pub use otlp::OtlpSettings;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What an output is opened with.
+/// Parameters of every output.
 pub struct Place<'a> {
     /// Relative paths of the configuration start here.
     pub folder: &'a Path,

@@ -156,17 +156,24 @@ pub fn entries(directory: &Path) -> Vec<KnownEntry> {
 
 /// Every line of the log, oldest first.
 pub fn lines(directory: &Path) -> Vec<String> {
-    let of = |name: &str| {
-        File::open(directory.join(name)).ok().map(|file| BufReader::new(file).lines().map_while(Result::ok))
-    };
-    [OLD_LOG, LOG].into_iter().filter_map(of).flatten().collect()
+    let open = |name: &str| File::open(directory.join(name)).ok();
+    // The guard may rename the newer file at any time: it is opened first, and may be read twice.
+    let newer = open(LOG);
+    let files = [open(OLD_LOG), newer].into_iter().flatten();
+    files.flat_map(|file| BufReader::new(file).lines().map_while(Result::ok)).collect()
 }
 
 /// The first lines of the log behind an entry, oldest first.
 #[cfg(feature = "lab")]
 pub fn lines_after(directory: &Path, number: u64, lines_max: usize) -> Vec<String> {
-    let is_after = |line: &String| serde_json::from_str::<KnownEntry>(line).is_ok_and(|entry| entry.number > number);
-    lines(directory).into_iter().filter(is_after).take(lines_max).collect()
+    let mut last = number;
+    let mut is_next = |line: &String| {
+        let found =
+            serde_json::from_str::<KnownEntry>(line).ok().map(|entry| entry.number).filter(|found| *found > last);
+        last = found.unwrap_or(last);
+        found.is_some()
+    };
+    lines(directory).into_iter().filter(|line| is_next(line)).take(lines_max).collect()
 }
 
 /// The place of an archive of the ring; `None` if the name is not of one.

@@ -27,6 +27,8 @@ use words::guarding;
 const MARGIN_BEFORE_NS: u64 = 20_000_000;
 /// Series of a session after which the next one begins: threads come and go, and each keeps its figures.
 const SERIES_MAX: usize = 1000;
+/// Longest interval between totals where a reset may come.
+const TOTALS_NS: u64 = 10_000_000_000;
 /// A real-time task may keep the meter from the CPU for a while.
 const SILENCE: Duration = Duration::from_secs(120);
 /// Instances with buffers of the configured size, and kB per CPU of the one that follows the threads.
@@ -70,7 +72,9 @@ pub fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
     let kept_instance = Some(config.ring.kept_instance.clone()).filter(|name| !name.is_empty());
     let saved_ns = u64::from(config.ring.save_seconds) * 1_000_000_000;
-    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance, totals_ns: None };
+    // After a reset the guard knows the threads of the last totals.
+    let totals_ns = kept_instance.as_ref().map(|_| TOTALS_NS);
+    let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance, totals_ns };
     RunSettings {
         duration_ns: Some(config.ring.session.0),
         settle_ns: 0,
@@ -114,6 +118,7 @@ impl Guard {
             settings: settings.clone(),
         };
         self.accounts.session(directory.clone());
+        self.boot.begin_session();
         self.shared.rotate.store(false, Relaxed);
         let requests = self.signals.requests.clone();
         let mut following = Following {
@@ -275,7 +280,7 @@ pub fn limit_of(config: &GuardConfig, kind: Option<WatchedKind>) -> Option<i64> 
     limit.map(|limit| limit.ns())
 }
 
-/// The host of the archives below a directory.
+/// The name of a session, by its directory.
 pub fn name_of(session: &Path) -> String {
     session.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -37,7 +37,7 @@ impl Drawing {
     /// Puts the table on the terminal.
     ///
     /// # Errors
-    /// If standard input is no terminal, or the system cannot create another thread.
+    /// If standard input is not a terminal, or the system cannot create another thread.
     pub fn start(shared: Shared, stop: StopRequests) -> io::Result<Self> {
         let screen = Screen::enter()?;
         let over = Arc::<AtomicBool>::default();

@@ -2,6 +2,7 @@
 
 use super::threads::Explained;
 use crate::guarding::known::KnownRun;
+use crate::measuring::NICE_OF_EXPLAINING;
 use crate::terminal::explained;
 use crate::terminal::page::Page;
 use account::{Account, ExplanationSource};
@@ -10,15 +11,16 @@ use archive::spike::Spike;
 use report::account::culprit;
 use rustix::process::setpriority_process;
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
-/// Columns of an account: those of a small terminal.
+/// Columns of an account: as many as a small terminal has.
 const COLUMNS: usize = 80;
+/// A user who waits for the last explanation can end it in this time.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Lines of an account that are kept.
 const LINES_MAX: usize = 2000;
-/// The lowest priority of an ordinary thread.
-const NICE_MAX: i32 = 19;
 
 /// The running thread; it ends when this is dropped.
 pub struct Explaining {
@@ -38,7 +40,7 @@ impl Explaining {
         let ((work, to_do), (found, done)) = (sync_channel::<Run>(1), sync_channel(1));
         let (ready, tid) = sync_channel(1);
         thread::Builder::new().name("tardy:explain".into()).spawn(move || {
-            let _ = setpriority_process(None, NICE_MAX);
+            let _ = setpriority_process(None, NICE_OF_EXPLAINING);
             let _ = ready.send(rustix::thread::gettid().as_raw_nonzero().get());
             for run in to_do {
                 if found.send(explained(run)).is_err() {
@@ -68,19 +70,25 @@ impl Explaining {
         done
     }
 
-    /// Waits for the next explanation; `None` after the last one.
-    pub fn next(&mut self, known: &KnownRun) -> Option<Explained> {
-        loop {
+    /// Waits for the next explanation; `None` after the last one, and once `is_over` says so.
+    pub fn next(&mut self, known: &KnownRun, is_over: impl Fn() -> bool) -> Option<Explained> {
+        while !is_over() {
             self.hand_over(known);
             if !self.works {
                 return None;
             }
-            let one = self.done.recv().ok()?;
-            self.works = false;
-            if one.is_some() {
-                return one;
+            match self.done.recv_timeout(LOOK_EVERY) {
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(one) => {
+                    self.works = false;
+                    if one.is_some() {
+                        return one;
+                    }
+                }
             }
         }
+        None
     }
 
     fn hand_over(&mut self, known: &KnownRun) {
@@ -126,7 +134,7 @@ mod tests {
         explaining.add(spike(2, 8, 900));
         explaining.add(spike(3, 7, 600));
         let mut numbers = Vec::new();
-        while let Some(explained) = explaining.next(&known) {
+        while let Some(explained) = explaining.next(&known, || false) {
             assert!(explained.account.iter().any(|line| line.contains(&format!("Spike {}", explained.spike))));
             assert!(explained.cause.contains("no trace"), "{}", explained.cause);
             numbers.push(explained.spike);

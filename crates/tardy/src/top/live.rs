@@ -1,4 +1,4 @@
-//! What the watch has found so far, for the thread that draws.
+//! Figures and causes of the watch so far, for the thread that draws.
 
 use super::table::Snapshot;
 use super::threads::Threads;
@@ -60,6 +60,7 @@ impl Live {
             elapsed,
             rows: self.threads.rows(elapsed),
             left_out: self.threads.left_out(),
+            forgotten: self.threads.forgotten(),
             limit_ns: self.limit_ns,
             traced_from_ns: self.traced_from_ns,
             cost_percent: self.cost_percent,

@@ -14,7 +14,8 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+/// A terminal without a second screen keeps its text unless it is cleared.
+const ENTER: &str = "\x1b[?1049h\x1b[2J\x1b[?25l";
 const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?1049l";
 /// A terminal that reports no size.
 const SIZE: Size = Size { width: 80, height: 24 };
@@ -54,7 +55,7 @@ impl Screen {
     /// Puts the table's screen on the terminal.
     ///
     /// # Errors
-    /// If standard input is no terminal.
+    /// If standard input is not a terminal.
     pub fn enter() -> io::Result<Self> {
         let settings = tcgetattr(io::stdin())?;
         let mut raw = settings.clone();

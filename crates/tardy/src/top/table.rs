@@ -1,7 +1,7 @@
 //! The table of threads as text: its columns, its order, and the figures above it.
 
 use super::minute::MINUTE;
-use super::threads::Row;
+use super::threads::{Counts, Row};
 use archive::policy::Policy;
 use archive::watched::guard::EventKind;
 use ratatui_core::text::Span;
@@ -14,7 +14,7 @@ use words::top::{Watched, WorstAccount, quantile_stretch};
 
 const PROGRAM: &str = "tardy top";
 const NAME_COLUMNS: usize = 15;
-/// With fewer columns left there is no column of causes.
+/// Least columns for a column of causes.
 const CAUSE_COLUMNS_MIN: usize = 24;
 /// The figure of a thread that has none.
 const NO_FIGURE: &str = "-";
@@ -67,6 +67,8 @@ pub struct Snapshot {
     pub elapsed: Duration,
     pub rows: Vec<Row>,
     pub left_out: usize,
+    /// Of threads that are no longer in `rows`.
+    pub forgotten: Counts,
     pub limit_ns: Option<i64>,
     /// Wake-ups below this are not traced.
     pub traced_from_ns: i64,
@@ -91,14 +93,14 @@ impl Snapshot {
     /// Threads, samples, misses.
     pub fn figures(&self) -> String {
         let missed = self.limit_ns.map(|limit_ns| (self.missed(), limit_ns));
-        let samples = self.rows.iter().map(|row| row.samples).sum();
+        let samples = self.forgotten.samples + self.rows.iter().map(|row| row.samples).sum::<u64>();
         let watched = Watched { threads: self.rows.len(), samples, missed, left_out: self.left_out };
         format!("{}; {}", watched.line(), quantile_stretch(self.elapsed >= MINUTE))
     }
 
     /// Samples over the limit.
     pub fn missed(&self) -> u64 {
-        self.rows.iter().map(|row| row.missed).sum()
+        self.forgotten.missed + self.rows.iter().map(|row| row.missed).sum::<u64>()
     }
 
     pub fn cost(&self) -> String {

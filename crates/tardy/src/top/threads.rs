@@ -87,6 +87,15 @@ pub struct Threads {
     threads: BTreeMap<i32, Thread>,
     series: BTreeMap<u32, Series>,
     left_out: BTreeSet<i32>,
+    /// Of threads that are no longer listed.
+    forgotten: Counts,
+}
+
+/// Wake-ups, and how many of them were over the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub samples: u64,
+    pub missed: u64,
 }
 
 impl Threads {
@@ -131,6 +140,10 @@ impl Threads {
     }
 
     fn name(&mut self, one: &WatchedSeries, now: Duration) {
+        // The last totals name each thread again.
+        if one.ended && !self.series.contains_key(&one.thread) {
+            return;
+        }
         if !self.threads.contains_key(&one.tid) && self.threads.len() >= THREADS_MAX {
             if self.left_out.len() < THREADS_MAX {
                 self.left_out.insert(one.tid);
@@ -153,14 +166,27 @@ impl Threads {
 
     fn forget_ended(&mut self, now: Duration) {
         self.threads.retain(|_, thread| thread.ended.is_none_or(|ended| now < ended + ENDED_FOR));
-        let known = &self.threads;
-        self.series.retain(|_, series| series.tid.is_none_or(|tid| known.contains_key(&tid)));
+        let (known, forgotten) = (&self.threads, &mut self.forgotten);
+        self.series.retain(|_, series| {
+            let stays = series.tid.is_none_or(|tid| known.contains_key(&tid));
+            if !stays && !series.is_cycle {
+                forgotten.samples += series.samples;
+                forgotten.missed += series.missed;
+            }
+            stays
+        });
+    }
+
+    /// Of threads that ended and are no longer listed.
+    pub fn forgotten(&self) -> Counts {
+        self.forgotten
     }
 
     /// Takes a spike into account. Returns whether to explain it: it is the worst of a wake-up of its thread.
     pub fn spike(&mut self, spike: &Spike) -> bool {
         let is_wake_up = spike.watched != Some(WatchedKind::Cycle) && spike.reason != SpikeReason::Control;
-        if spike.requested || !is_wake_up {
+        // Without a trace there is nothing to explain; the seconds have the latency.
+        if spike.requested || !is_wake_up || spike.snapshot.is_none() {
             return false;
         }
         // A spike may come before the watch names its thread.
@@ -240,6 +266,8 @@ mod tests {
     use super::*;
     use archive::histogram::bucket_of;
     use archive::sample::Sample;
+    use archive::settings::SnapshotMode;
+    use archive::spike::Snapshot;
 
     fn series(thread: u32, kind: WatchedKind, tid: i32) -> WatchedSeries {
         WatchedSeries {
@@ -262,7 +290,19 @@ mod tests {
 
     fn spike(number: u32, tid: i32, latency_ns: i64) -> Spike {
         let sample = Sample { cpu: 1, cycle: 1, due_ns: 1, latency_ns };
-        Spike { watched: Some(WatchedKind::Timer), ..Spike::new(number, 0, tid, sample, SpikeReason::NewMaximum) }
+        let snapshot = Some(Snapshot {
+            mode: SnapshotMode::Flip,
+            frozen_ns: 3,
+            swap_ns: 0,
+            blind_ns: 0,
+            coverage: Vec::new(),
+            window_covered: true,
+            trace_bytes: 1,
+            steal_ns: None,
+            put_aside_ns: None,
+        });
+        let spike = Spike::new(number, 0, tid, sample, SpikeReason::NewMaximum);
+        Spike { watched: Some(WatchedKind::Timer), snapshot, ..spike }
     }
 
     fn at(seconds: u64) -> Duration {
@@ -294,6 +334,7 @@ mod tests {
         assert!(!threads.spike(&spike(2, 7, 400)));
         assert!(!threads.spike(&Spike { watched: Some(WatchedKind::Cycle), ..spike(3, 7, 9_000) }));
         assert!(!threads.spike(&Spike { requested: true, ..spike(3, 7, 9_000) }));
+        assert!(!threads.spike(&Spike { snapshot: None, ..spike(3, 7, 9_000) }));
         assert!(threads.spike(&spike(4, 7, 600)));
         let explained = |spike: u32| Explained { tid: 7, spike, cause: "hog had the CPU".into(), account: Vec::new() };
         threads.explained(explained(1));
@@ -311,12 +352,17 @@ mod tests {
         let progress = Event::Progress { threads: Vec::new(), snapshots: 0 };
         let mut threads = Threads::of(false);
         let ended = WatchedSeries { ended: true, ..series(0, WatchedKind::Timer, 7) };
-        threads.take(&Event::Watched(vec![series(1, WatchedKind::Timer, 8), ended]), at(5));
+        threads.take(&Event::Watched(vec![series(0, WatchedKind::Timer, 7), series(1, WatchedKind::Timer, 8)]), at(1));
+        threads.take(&Event::Seconds(vec![second(0, 1, 9_000)]), at(2));
+        threads.take(&Event::Watched(vec![ended.clone()]), at(5));
         threads.take(&progress, at(34));
         assert_eq!(threads.rows(at(34)).iter().map(|row| row.has_ended).collect::<Vec<_>>(), [true, false]);
         threads.take(&progress, at(35));
         assert_eq!(threads.rows(at(35)).iter().map(|row| row.tid).collect::<Vec<_>>(), [8]);
         assert_eq!(threads.series.len(), 1);
+        assert_eq!(threads.forgotten(), Counts { samples: 100, missed: 1 });
+        threads.take(&Event::Watched(vec![ended]), at(36));
+        assert_eq!(threads.rows(at(36)).len(), 1, "it does not come again");
     }
 
     #[test]

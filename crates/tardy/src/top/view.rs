@@ -19,14 +19,14 @@ const MARK: &str = "> ";
 const KEYS_OF_TABLE: &str = "q end  s sort  up/down select  Enter account  p pause";
 const KEYS_OF_ACCOUNT: &str = "q end  up/down scroll  Enter back  p pause";
 
-/// What a key asks of the watch.
+/// The request of a key to the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     Nothing,
     End,
 }
 
-/// What is on the screen.
+/// The view on the screen.
 #[derive(Debug, Default)]
 pub struct View {
     sort: Sort,

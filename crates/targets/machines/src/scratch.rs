@@ -21,7 +21,7 @@ fn remove_abandoned(below: &Path, prefix: &str) {
 pub struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
-    /// Creates a directory whose name contains its purpose and the process; removes those of killed hosts.
+    /// Creates a directory whose name contains its purpose and the process; removes the directories of killed hosts.
     ///
     /// # Errors
     /// If the file system refuses.

@@ -44,6 +44,8 @@ pub(super) struct Allowance {
     reads_log: bool,
     worst_kept: u64,
     files: u64,
+    /// Seconds between two totals at the latest, after the first ones.
+    checkpoint_s: u64,
 }
 
 impl Allowance {
@@ -67,13 +69,18 @@ impl Allowance {
             reads_log: settings.watch.as_ref().is_some_and(|watch| watch.log.is_some()),
             worst_kept: u64::from(settings.worst_kept),
             files: threads + page_files(settings) + latency_traces + 16,
+            checkpoint_s: settings
+                .watch
+                .as_ref()
+                .and_then(|watch| watch.guard.as_ref()?.totals_ns)
+                .map_or(CHECKPOINT_S, |ns| (ns / 1_000_000_000).clamp(1, CHECKPOINT_S)),
         }
     }
 
     /// The most that may have come `elapsed` after the start.
     pub(super) fn most(&self, share: Share, elapsed: Duration) -> u64 {
         let seconds = self.seconds.unwrap_or_else(|| seconds_of(elapsed.as_nanos().try_into().unwrap_or(u64::MAX)));
-        let checkpoints = CHECKPOINTS_FIRST.saturating_add(seconds / CHECKPOINT_S);
+        let checkpoints = CHECKPOINTS_FIRST.saturating_add(seconds / self.checkpoint_s);
         let spikes = self.spikes_first.saturating_add(seconds.saturating_mul(self.spikes_a_second));
         match share {
             Share::Descriptions => 4,

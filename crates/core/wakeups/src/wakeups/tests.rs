@@ -30,7 +30,7 @@ impl Story {
     }
 
     fn leaves(&mut self, ts_ns: i64) -> &mut Self {
-        self.at(ts_ns, ThreadEvent::Switch { prev: ME, next: 0, next_comm: comm(b"swapper/1") })
+        self.at(ts_ns, ThreadEvent::Switch { prev: ME, prev_runnable: false, next: 0, next_comm: comm(b"swapper/1") })
     }
 
     fn wakes(&mut self, ts_ns: i64) -> &mut Self {
@@ -38,7 +38,7 @@ impl Story {
     }
 
     fn runs(&mut self, ts_ns: i64) -> &mut Self {
-        self.at(ts_ns, ThreadEvent::Switch { prev: 0, next: ME, next_comm: comm(b"loop") })
+        self.at(ts_ns, ThreadEvent::Switch { prev: 0, prev_runnable: true, next: ME, next_comm: comm(b"loop") })
     }
 
     fn samples(&self) -> Vec<(WatchedKind, i64, i64)> {
@@ -175,7 +175,7 @@ fn children_are_followed_and_names_choose_among_them() {
     let mut story = Story::new(Some("work*"));
     story.at(10, ThreadEvent::Fork { parent: ME, child: 11 });
     story.at(20, ThreadEvent::Waking { tid: 11, by: Some(ME) });
-    story.at(30, ThreadEvent::Switch { prev: 0, next: 11, next_comm: comm(b"worker") });
+    story.at(30, ThreadEvent::Switch { prev: 0, prev_runnable: true, next: 11, next_comm: comm(b"worker") });
     story.leaves(40).wakes(50).runs(60);
     assert_eq!(story.finished.iter().map(|one| one.tid).collect::<Vec<_>>(), [11], "the loop does not fit the pattern");
     story.at(70, ThreadEvent::Exit { tid: 11 });

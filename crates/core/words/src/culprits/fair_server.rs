@@ -17,7 +17,7 @@ pub fn words(facts: &FairShare, share: Share) -> FindingWords {
         true => "the fair server or real-time throttling",
         false => "the fair server",
     };
-    let unusual = facts.server.as_ref().filter(|server| !server.is_default());
+    let unusual = facts.server.as_ref().filter(|server| server.runtime_ns > 0 && !server.is_default());
     let setting = unusual.map(|server| format!("; {}", setting(server))).unwrap_or_default();
     FindingWords {
         sentence: format!(
@@ -28,6 +28,9 @@ pub fn words(facts: &FairShare, share: Share) -> FindingWords {
         evidence: evidence(facts),
         confirm: "/sys/kernel/debug/sched/fair_server/cpu*/runtime; dmesg says `RT throttling activated` if that was the cause".into(),
         fix: match unusual {
+            Some(server) if facts.may_be_throttling => {
+                format!("{}, or sysctl kernel.sched_rt_runtime_us=-1", fix_of_unusual(server))
+            }
             Some(server) => fix_of_unusual(server),
             None => "make the real-time work leave 5 % of the CPU; then echo 0 to the fair server's runtime, or sysctl kernel.sched_rt_runtime_us=-1".into(),
         },

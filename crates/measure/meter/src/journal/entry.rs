@@ -287,7 +287,7 @@ fn undo_kept_instance(name: &str) -> Result<bool, UndoError> {
     off.map_err(|source| UndoError::Instance { name: name.to_owned(), source })?;
     // Without the event there is nothing to filter.
     let _ = instance.set_event_filter("timer", "hrtimer_start", "0");
-    // Events that are left would look like those of a machine that stopped now.
+    // Events that are left would look like the last ones of a machine that stopped now.
     let _ = instance.clear();
     Ok(was_on)
 }

@@ -276,8 +276,8 @@ impl<'a> Session<'a> {
 
     /// Keeps the last seconds, if that was requested.
     fn save<W: Write>(&mut self, link: &mut Link<W>, now_ns: i64) {
-        if let Some(request) = self.source.save_requested(now_ns)
-            && self.saving.is_none()
+        if self.saving.is_none()
+            && let Some(request) = self.source.save_requested(now_ns)
         {
             self.saving = Some((request, now_ns.saturating_add(SAVE_WAIT_NS)));
         }

@@ -1,7 +1,7 @@
 //! Looks for the threads of a request in every process, repeatedly, at the price of the processes that changed.
 //!
-//! A whole look opens the folder of every process. A guard looks for months: between two whole looks it opens only those of processes
-//! that are new or have another number of threads, at that look and at the next one, since a program takes its name and its control
+//! A whole look opens the folder of every process. A guard looks for months: between two whole looks it opens only the folders
+//! of processes that are new or have another number of threads, at that look and at the next one, since a program takes its name and its control
 //! group after it started.
 
 use super::targets::{self, ThreadFound};

@@ -108,6 +108,7 @@ pub struct WatchedThreads<'a> {
     marks: Option<Marks>,
     /// A program that asks all the time is heard this often.
     save_rests: Every,
+    chain_rests: Every,
     stacks: Option<Arc<StackSampling>>,
     threads: BTreeMap<i32, Facts>,
     /// Of each series, the state that was sent last: its samples, and whether its thread had ended.
@@ -143,6 +144,7 @@ impl<'a> WatchedThreads<'a> {
             saves,
             marks,
             save_rests: Every::new(SAVE_RESTS_NS),
+            chain_rests: Every::new(SAVE_RESTS_NS),
             stacks,
             threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
             sent: BTreeMap::new(),
@@ -279,12 +281,13 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     fn save_requested(&mut self, now_ns: i64) -> Option<SaveRequest> {
-        // The worst of several stands for all: each has how many there were so far.
+        // The worst that waits stands for all: each has how many there were so far.
         let missed = std::mem::take(&mut lock(&self.followed).missed_chains);
-        let of_chain = missed.into_iter().max_by_key(|missed| missed.latency_ns() - missed.deadline_ns);
-        let of_chain = of_chain.map(|missed| SaveRequest::new(RequestSource::Chain(missed), ""));
-        let request = of_chain.or_else(|| self.marks.as_mut()?.take(now_ns))?;
-        self.save_rests.is_due(now_ns).then_some(request)
+        let worst = missed.into_iter().max_by_key(|missed| missed.latency_ns() - missed.deadline_ns);
+        if let Some(missed) = worst.filter(|_| self.chain_rests.is_due(now_ns)) {
+            return Some(SaveRequest::new(RequestSource::Chain(missed), ""));
+        }
+        self.marks.as_mut()?.take(now_ns).filter(|_| self.save_rests.is_due(now_ns))
     }
 
     fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {

@@ -29,7 +29,10 @@ impl Acknowledged {
                 let number = text.trim().parse::<u64>();
                 let number =
                     number.with_context(|| format!("{shown} holds no number; remove it to begin with new accounts"))?;
-                acknowledged.number = number.min(last);
+                acknowledged.number = number;
+                if number > last {
+                    acknowledged.advance(last)?;
+                }
             }
             Err(_) => acknowledged.advance(last)?,
         }
@@ -61,6 +64,7 @@ mod tests {
         open(9).unwrap().advance(8).unwrap();
         assert_eq!(open(9).unwrap().number(), 8);
         assert_eq!(open(3).unwrap().number(), 3, "the log began again");
+        assert_eq!(open(9).unwrap().number(), 3, "six wait");
         fs::write(folder.path().join("delivered/mqtt"), "x").unwrap();
         assert!(open(9).is_err());
     }

@@ -6,7 +6,7 @@ use super::*;
 use fixtures::waiting::wait_until;
 use tempfile::TempDir;
 
-/// What an output of a test does with an entry.
+/// Answers of an output of a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Does {
     Takes,

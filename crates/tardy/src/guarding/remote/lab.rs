@@ -19,7 +19,7 @@ pub struct LabSettings {
     server: String,
     /// With the role run.
     token: Option<SecretPlace>,
-    /// Certificates of authorities, instead of those of the system.
+    /// Certificates of authorities, instead of the system's.
     ca_file: Option<PathBuf>,
 }
 

@@ -34,7 +34,7 @@ pub struct MqttSettings {
     password: Option<SecretPlace>,
     #[serde(default)]
     tls: bool,
-    /// Certificates of authorities, instead of those of the system.
+    /// Certificates of authorities, instead of the system's.
     ca_file: Option<PathBuf>,
 }
 

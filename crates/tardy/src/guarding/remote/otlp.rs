@@ -23,7 +23,7 @@ pub struct OtlpSettings {
     endpoint: String,
     #[serde(default)]
     headers: BTreeMap<String, HeaderValue>,
-    /// Certificates of authorities, instead of those of the system.
+    /// Certificates of authorities, instead of the system's.
     ca_file: Option<PathBuf>,
 }
 

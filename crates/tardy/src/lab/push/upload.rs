@@ -126,7 +126,7 @@ impl Upload<'_> {
             tokio::select! {
                 biased;
                 answer = &mut exchange => return answer.map_err(line),
-                // What it received before its end is in the exchange.
+                // The exchange has the bytes that came before its end.
                 _ = &mut connection, if open => open = false,
                 () = sleep(TICK) => watch.look()?,
             }

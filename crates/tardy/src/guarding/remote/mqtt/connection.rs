@@ -47,7 +47,7 @@ impl Connection {
     }
 
     pub async fn close(mut self) {
-        // A broker that is gone needs no farewell.
+        // A broker that is gone does not hear it.
         let _ = self.line.write_all(&DISCONNECT).await;
         let _ = self.line.shutdown().await;
     }

@@ -34,6 +34,14 @@ struct Account {
     spike: Option<u32>,
     #[serde(default)]
     findings: Vec<Blamed>,
+    /// Of a chain.
+    deadline_ns: Option<i64>,
+    late: Option<LateStage>,
+}
+
+#[derive(Deserialize)]
+struct LateStage {
+    culprit: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -67,7 +75,7 @@ impl Integer {
     fn count(&self) -> u64 {
         match self {
             Self::Number(count) => *count,
-            // A count that is no number is not none.
+            // A field that is not a number must not read as zero.
             Self::Text(text) => text.parse().unwrap_or(1),
         }
     }
@@ -93,7 +101,7 @@ impl Resource {
     /// An entry of the log as one log record.
     pub fn logs(&self, line: &str, now_unix_ns: i64) -> Value {
         let known = serde_json::from_str::<Entry>(line).ok();
-        let is_miss = known.as_ref().is_some_and(|known| known.kind == "miss");
+        let is_miss = known.as_ref().is_some_and(|known| matches!(known.kind.as_str(), "miss" | "chain" | "reset"));
         let (severity, name) = if is_miss { (WARN, "WARN") } else { (INFO, "INFO") };
         let at = known.as_ref().map_or(now_unix_ns, |known| known.unix_ns);
         let kind = known.as_ref().map(|known| format!("{SCOPE}.{}", known.kind));
@@ -138,21 +146,24 @@ impl Resource {
 impl Entry {
     fn attributes(self) -> Vec<Value> {
         let account = self.account;
-        let culprit = account.as_ref().and_then(|account| account.findings.first());
+        let first = account.as_ref().and_then(|account| account.findings.first());
+        let of_chain = account.as_ref().and_then(|account| account.late.as_ref()?.culprit.clone());
+        let culprit = first.map(|finding| finding.culprit.clone()).or(of_chain);
+        let limit_ns = self.limit_ns.or(account.as_ref().and_then(|account| account.deadline_ns));
         let latency_ns = account.as_ref().and_then(|account| account.latency_ns);
         let spike = account.as_ref().and_then(|account| account.spike);
         let integers = [
             ("tardy.number", Some(i128::from(self.number))),
             ("thread.id", self.tid.map(i128::from)),
             ("tardy.latency_ns", latency_ns.map(i128::from)),
-            ("tardy.limit_ns", self.limit_ns.map(i128::from)),
+            ("tardy.limit_ns", limit_ns.map(i128::from)),
             ("tardy.spike", spike.map(i128::from)),
         ];
         let texts = [
             ("tardy.kind", Some(self.kind)),
             ("thread.name", self.thread),
             ("tardy.session", self.session),
-            ("tardy.culprit", culprit.map(|finding| finding.culprit.clone())),
+            ("tardy.culprit", culprit),
         ];
         let integers = integers
             .into_iter()
