@@ -8,7 +8,7 @@ cost    runs the program with and without a guard in turns: the CPU time that ot
 import argparse, atexit, json, os, pathlib, random, re, signal, statistics, subprocess, sys, tempfile, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
-KINDS = {"hog": "other-rt-task", "work": "own-work", "lock": "priority-inversion", "fault": "page-fault", "stop": "thread-stopped"}
+KINDS = {"hog": "other-rt-task", "work": "own-work", "lock": "waiting", "fault": "page-fault", "stop": "thread-stopped"}
 LIMITS = ["--limit", "2ms", "--cycle-limit", "4ms"]
 MATCHED_S = 0.25
 
