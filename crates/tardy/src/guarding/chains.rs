@@ -62,7 +62,7 @@ impl GuardedChains {
             is_it.then_some((instance, finding))
         });
         let (instance, finding) = found.map_or((None, None), |(instance, finding)| (Some(instance), finding));
-        let late = finding.as_ref().map(|finding| late_stage(finding, instance.as_ref()));
+        let late_stage = finding.as_ref().map(|finding| late_stage(finding, instance.as_ref()));
         let account = ChainAccount {
             archive: Short::text(&run.directory.display().to_string()),
             spike,
@@ -72,7 +72,7 @@ impl GuardedChains {
             is_open: missed.is_open,
             instances: missed.instances,
             missed: missed.missed,
-            late,
+            late_stage,
         };
         ExplainedChain { account, finding, stages: chain.map_or(0, |chain| chain.stages.len()) }
     }

@@ -175,7 +175,7 @@ pub struct ChainAccount {
     pub missed: u64,
     /// `None` if the trace does not have the instance.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub late: Option<LateStage>,
+    pub late_stage: Option<LateStage>,
 }
 
 /// The stage that was late, and its cause.
@@ -214,7 +214,7 @@ impl Shrink for Entry {
     fn shrink(&mut self) -> bool {
         match &mut self.fact {
             Fact::Miss(account) | Fact::Saved(account) => account.account.shrink(),
-            Fact::Chain(missed) => missed.account.late.as_mut().is_some_and(Shrink::shrink),
+            Fact::Chain(missed) => missed.account.late_stage.as_mut().is_some_and(Shrink::shrink),
             Fact::Reset(reset) => reset.miss.as_mut().is_some_and(|account| account.account.shrink()),
             _ => false,
         }

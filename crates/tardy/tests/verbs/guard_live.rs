@@ -152,7 +152,7 @@ fn a_missed_deadline_of_a_chain_names_the_stage_and_its_cause() {
     fs::write(guarded.folder.path().join("chains.toml"), CHAIN).unwrap();
     guarded.start_with(&["--comm", "pipe-*", "--chain", "chains.toml"]);
     let names_the_hog = |entry: &Value| {
-        let late = &entry["account"]["late"];
+        let late = &entry["account"]["late_stage"];
         let (stage, culprit) = (late["stage"].as_u64(), late["culprit"].as_str());
         entry["kind"] == "chain" && (stage, culprit) == (Some(2), Some("other-rt-task"))
     };
@@ -161,7 +161,7 @@ fn a_missed_deadline_of_a_chain_names_the_stage_and_its_cause() {
     let entries = guarded.entries();
     let found = entries.iter().find(|entry| names_the_hog(entry)).unwrap();
     let account = &found["account"];
-    let ledger: i64 = account["late"]["ledger"].as_object().unwrap().values().filter_map(Value::as_i64).sum();
+    let ledger: i64 = account["late_stage"]["ledger"].as_object().unwrap().values().filter_map(Value::as_i64).sum();
     assert!(account["latency_ns"].as_i64() > account["deadline_ns"].as_i64() && ledger >= 5_000_000, "{found}");
     assert!(account["instances"].as_u64() > account["missed"].as_u64(), "{found}");
     let lines = guarded.lines();

@@ -93,7 +93,7 @@ impl Output for OtlpOutput {
     const REPORTS: Option<Duration> = Some(Duration::from_secs(60));
 
     async fn deliver(&mut self, entry: &Logged) -> Result<(), Failure> {
-        self.post("/v1/logs", &self.resource.logs(&entry.line, unix_ns())).await
+        self.post("/v1/logs", &self.resource.logs(entry, unix_ns())).await
     }
 
     async fn report(&mut self, figures: &Figures) -> Result<(), Failure> {

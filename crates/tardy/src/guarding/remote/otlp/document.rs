@@ -1,5 +1,6 @@
 //! The documents of OTLP in its JSON mapping: names in lowerCamelCase, integers of 64 bits as text, times in ns since 1970.
 
+use super::super::super::delivery::Logged;
 use super::super::super::figures::Figures;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ struct Account {
     findings: Vec<Blamed>,
     /// Of a chain.
     deadline_ns: Option<i64>,
-    late: Option<LateStage>,
+    late_stage: Option<LateStage>,
 }
 
 #[derive(Deserialize)]
@@ -99,18 +100,21 @@ impl Resource {
     }
 
     /// An entry of the log as one log record.
-    pub fn logs(&self, line: &str, now_unix_ns: i64) -> Value {
-        let known = serde_json::from_str::<Entry>(line).ok();
-        let is_miss = known.as_ref().is_some_and(|known| matches!(known.kind.as_str(), "miss" | "chain" | "reset"));
+    pub fn logs(&self, entry: &Logged, now_unix_ns: i64) -> Value {
+        let line = &entry.line;
+        let known = serde_json::from_str::<Entry>(line);
+        debug_assert!(known.is_ok(), "{:?} of {line}", known.err());
+        // Of an entry that another version wrote, the body has the facts.
+        let known = known.ok();
+        let is_miss = matches!(entry.kind.as_str(), "miss" | "chain" | "reset");
         let (severity, name) = if is_miss { (WARN, "WARN") } else { (INFO, "INFO") };
         let at = known.as_ref().map_or(now_unix_ns, |known| known.unix_ns);
-        let kind = known.as_ref().map(|known| format!("{SCOPE}.{}", known.kind));
         let record = json!({
             "timeUnixNano": at.to_string(),
             "observedTimeUnixNano": now_unix_ns.to_string(),
             "severityNumber": severity,
             "severityText": name,
-            "eventName": kind,
+            "eventName": format!("{SCOPE}.{}", entry.kind),
             "body": { "stringValue": line },
             "attributes": known.map(|known| known.attributes()).unwrap_or_default(),
         });
@@ -147,7 +151,7 @@ impl Entry {
     fn attributes(self) -> Vec<Value> {
         let account = self.account;
         let first = account.as_ref().and_then(|account| account.findings.first());
-        let of_chain = account.as_ref().and_then(|account| account.late.as_ref()?.culprit.clone());
+        let of_chain = account.as_ref().and_then(|account| account.late_stage.as_ref()?.culprit.clone());
         let culprit = first.map(|finding| finding.culprit.clone()).or(of_chain);
         let limit_ns = self.limit_ns.or(account.as_ref().and_then(|account| account.deadline_ns));
         let latency_ns = account.as_ref().and_then(|account| account.latency_ns);
@@ -205,26 +209,109 @@ fn sum(name: &str, unit: &str, points: &[Value]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::super::entry::{self, Fact};
     use super::*;
+    use account::ExplanationSource;
+    use account::brief::short::Short;
+    use account::brief::spike::BriefSpike;
+    use archive::chain::ChainCause;
+    use archive::culprit::{Culprit, TaskName};
+    use archive::reader::Run;
+    use fixtures::repository::repository_path;
+    use std::collections::BTreeMap;
+
+    /// The record of an entry as the log has it.
+    fn record(fact: Fact) -> (Value, String) {
+        let entry = entry::Entry { guard_version: 1, number: 12, unix_ns: 1_795_992_000_123_456_789, fact };
+        let logged = Logged::of(entry.line()).unwrap();
+        let document = Resource::of("pi").logs(&logged, 1_795_992_000_200_000_000);
+        let resource = document["resourceLogs"][0]["resource"]["attributes"].as_array().unwrap();
+        assert!(resource.contains(&text("service.name", "tardy-guard")) && resource.contains(&text("host.name", "pi")));
+        (document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0].clone(), logged.line)
+    }
+
+    /// Of spike 11 of an archive in the corpus, which has one finding.
+    fn miss() -> entry::Account {
+        let run = Run::open(&repository_path("corpus/archives/v1")).unwrap();
+        let brief = BriefSpike::of(&account::Account::of(run, ExplanationSource::Traces), 11).unwrap();
+        entry::Account {
+            session: Short::name("s"),
+            thread: Short::name("arm"),
+            tid: 4711,
+            sample: None,
+            limit_ns: Some(200_000),
+            request: None,
+            after_ms: Some(300),
+            ran_unix_ns: None,
+            suppressed: 0,
+            shed: Vec::new(),
+            account: brief,
+        }
+    }
+
+    fn chain() -> entry::ChainMiss {
+        let late_stage = entry::LateStage {
+            stage: 2,
+            thread: TaskName { tid: 7, comm: "motor".into() },
+            stage_ns: 6_000_000,
+            ordinary_ns: None,
+            culprit: Some(Culprit::OtherRtTask),
+            cause_ns: 5_000_000,
+            cause: Some(ChainCause::OwnWork),
+            ledger: BTreeMap::new(),
+        };
+        let account = entry::ChainAccount {
+            archive: Short::name("s"),
+            spike: 2,
+            chain: Short::name("sensor to motor"),
+            latency_ns: 7_000_000,
+            deadline_ns: 5_000_000,
+            is_open: false,
+            instances: 9,
+            missed: 1,
+            late_stage: Some(late_stage),
+        };
+        entry::ChainMiss { session: Short::name("s"), after_ms: None, ended_unix_ns: None, shed: Vec::new(), account }
+    }
 
     #[test]
     fn an_account_is_a_log_record_with_its_facts() {
-        let line = r#"{"number":12,"unix_ns":1795992000123456789,"kind":"miss","session":"s","thread":"arm","tid":4711,
-            "limit_ns":200000,"account":{"spike":7,"latency_ns":812345,"findings":[{"culprit":"softirq"}]}}"#;
-        let document = Resource::of("pi").logs(line, 1_795_992_000_200_000_000);
-        let record = &document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
-        assert_eq!(record["timeUnixNano"], "1795992000123456789");
-        assert_eq!((&record["severityNumber"], &record["body"]["stringValue"]), (&json!(13), &json!(line)));
-        let attributes = record["attributes"].as_array().unwrap();
-        for expected in [
-            json!({ "key": "tardy.latency_ns", "value": { "intValue": "812345" } }),
-            json!({ "key": "thread.id", "value": { "intValue": "4711" } }),
-            json!({ "key": "tardy.culprit", "value": { "stringValue": "softirq" } }),
+        let integer = |key: &str, value: i64| json!({ "key": key, "value": { "intValue": value.to_string() } });
+        let of_miss = miss();
+        let latency_ns = of_miss.account.latency_ns;
+        let reset = entry::Reset {
+            boot: Short::name("b"),
+            uptime_ns: 5,
+            last_unix_ns: 7,
+            silent_ns: None,
+            recovered: 0,
+            unfinished: true,
+            archive: None,
+            miss: Some(Box::new(miss())),
+        };
+        let of_thread =
+            [integer("tardy.latency_ns", latency_ns), integer("thread.id", 4711), text("tardy.culprit", "own-tool")];
+        let of_chain = [
+            integer("tardy.latency_ns", 7_000_000),
+            integer("tardy.limit_ns", 5_000_000),
+            text("tardy.culprit", "other-rt-task"),
+        ];
+        for (fact, kind, expected) in [
+            (Fact::Miss(Box::new(of_miss)), "miss", &of_thread),
+            (Fact::Saved(Box::new(miss())), "saved", &of_thread),
+            (Fact::Reset(Box::new(reset)), "reset", &of_thread),
+            (Fact::Chain(Box::new(chain())), "chain", &of_chain),
         ] {
-            assert!(attributes.contains(&expected), "{expected} in {attributes:?}");
+            let (record, line) = record(fact);
+            assert_eq!(record["timeUnixNano"], "1795992000123456789");
+            assert_eq!(
+                (&record["eventName"], &record["body"]["stringValue"]),
+                (&json!(format!("tardy.guard.{kind}")), &json!(line))
+            );
+            assert_eq!(record["severityNumber"], if kind == "saved" { 9 } else { 13 });
+            let attributes = record["attributes"].as_array().unwrap();
+            assert!(expected.iter().all(|expected| attributes.contains(expected)), "{expected:?} in {attributes:?}");
         }
-        let resource = document["resourceLogs"][0]["resource"]["attributes"].as_array().unwrap();
-        assert!(resource.contains(&text("service.name", "tardy-guard")) && resource.contains(&text("host.name", "pi")));
     }
 
     #[test]
