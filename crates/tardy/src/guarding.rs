@@ -45,7 +45,7 @@ use boot_state::BootWriter;
 use chains::GuardedChains;
 use command::GuardedCommand;
 use config::GuardConfig;
-use entry::{Fact, Started, Stopped};
+use entry::{Fact, Started, Stopped, StoppedChains};
 use figures::Figures;
 use last_boot::LastBoot;
 use machines::meter_places::MeterPlaces;
@@ -64,6 +64,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use weighing::Weighing;
 use words::figures::latency;
+use words::guarding::ended;
 
 /// Pause after a session that failed, at first and at most.
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
@@ -117,12 +118,12 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         complained: BTreeSet::new(),
         boot,
     };
-    let ended = follow(&mut guard, &mut command);
+    let followed = follow(&mut guard, &mut command);
     let exit = command.map(GuardedCommand::end);
     #[cfg(feature = "lab")]
     http.into_iter().for_each(http::Http::end);
     stop(guard, &directory);
-    ended?;
+    followed?;
     Ok(exit.unwrap_or(Exit::Measured))
 }
 
@@ -277,21 +278,26 @@ fn announce(config: &GuardConfig, directory: &Path, words: &[String]) {
 /// Writes the last entry and its line.
 fn stop(guard: Guard, directory: &Path) {
     let figures = guard.shared.figures().clone();
-    let stopped = Stopped {
-        samples: figures.samples(),
-        misses: figures.misses(),
-        accounts: figures.accounts(),
-        suppressed: figures.suppressed(),
-        cost_percent: figures.cost_percent,
-        memory_kb: figures.memory_kb,
-    };
-    let line = format!(
-        "ended: {} samples, {} misses, {} accounts; watching cost {:.2} % of a CPU, memory {} MB",
+    let stopped =
+        Stopped {
+            samples: figures.samples(),
+            misses: figures.misses(),
+            accounts: figures.accounts(),
+            suppressed: figures.suppressed(),
+            chains: guard.config.watch.chains.as_ref().map(|_| StoppedChains {
+                chain_misses: figures.chain_misses(),
+                chain_accounts: figures.chain_accounts,
+            }),
+            cost_percent: figures.cost_percent,
+            memory_kb: figures.memory_kb,
+        };
+    let chains = stopped.chains.map(|chains| (chains.chain_misses, chains.chain_accounts));
+    let line = ended(
         stopped.samples,
-        stopped.misses,
-        stopped.accounts,
+        (stopped.misses, stopped.accounts),
+        chains,
         stopped.cost_percent,
-        stopped.memory_kb.div_ceil(1024)
+        stopped.memory_kb.div_ceil(1024),
     );
     guard.accounts.tick();
     guard.accounts.fact(Fact::Stopped(stopped), line);

@@ -2,7 +2,7 @@
 
 use crate::calendar::utc;
 use crate::chain::finding;
-use crate::figures::{count, duration, latency};
+use crate::figures::{count, counted, duration, latency};
 use crate::shell::quoted;
 use archive::chain::ChainFinding;
 use archive::watched::WatchedKind;
@@ -63,8 +63,14 @@ pub fn more(archive: &str, spike: u32) -> String {
     format!("more: tardy explain {} --spike {spike}", quoted(archive))
 }
 
-/// A missed deadline of a chain in one line, with the stage that was late if the trace shows it. `recovered`: of a guard that was killed.
-pub fn chain_missed(missed: &MissedChain, found: Option<(&ChainFinding, usize)>, recovered: bool) -> String {
+/// A missed deadline of a chain in one line, with the stage that was late if the trace shows it, and the kinds of events that it lacks. `recovered`: of a
+/// guard that was killed.
+pub fn chain_missed(
+    missed: &MissedChain,
+    found: Option<(&ChainFinding, usize)>,
+    shed: &[EventKind],
+    recovered: bool,
+) -> String {
     let before = if recovered { "before the last guard was killed, " } else { "" };
     let at_least = if missed.is_open { "at least " } else { "" };
     let took = format!(
@@ -75,7 +81,8 @@ pub fn chain_missed(missed: &MissedChain, found: Option<(&ChainFinding, usize)>,
     );
     match found {
         Some((late, stages)) => format!("{took}: {}", finding(late, stages).join("; ")),
-        None => format!("{took}: the trace does not show why"),
+        None if shed.is_empty() => format!("{took}: the trace does not show why"),
+        None => format!("{took}: the trace does not show why; it lacks events of {}", names(shed)),
     }
 }
 
@@ -140,8 +147,28 @@ pub fn cost(kinds: &[EventKind], cost_percent: Option<f64>, budget_percent: f64)
         Some(percent) => format!("watching costs {percent:.2} % of a CPU (budget {budget_percent} %)"),
         None => format!("the cost of watching is not known yet (budget {budget_percent} %)"),
     };
+    if kinds.is_empty() { cost } else { format!("{cost}; events that are not recorded: {}", names(kinds)) }
+}
+
+fn names(kinds: &[EventKind]) -> String {
     let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
-    if names.is_empty() { cost } else { format!("{cost}; events that are not recorded: {}", names.join(", ")) }
+    names.join(", ")
+}
+
+/// The last line of a guard. `misses` and `chains`: how many, and how many of them have an account; without chains `None`.
+pub fn ended(
+    samples: u64,
+    misses: (u64, u64),
+    chains: Option<(u64, u64)>,
+    cost_percent: f64,
+    memory_mb: u64,
+) -> String {
+    let of = |word: &str, (misses, accounts): (u64, u64)| {
+        format!("{} ({})", counted(misses, word), counted(accounts, "account"))
+    };
+    let chains = chains.map(|chains| format!(", {}", of("missed chain deadline", chains))).unwrap_or_default();
+    let (samples, misses) = (counted(samples, "sample"), of("miss", misses));
+    format!("ended: {samples}, {misses}{chains}; watching cost {cost_percent:.2} % of a CPU, memory {memory_mb} MB")
 }
 
 #[cfg(test)]
@@ -179,6 +206,16 @@ mod tests {
         );
         assert!(reset(1, 1, None).ends_with("a clock was set since"));
         assert!(nothing_kept("tardy-kept").contains("trace_instance=tardy-kept^traceoff@tardy"));
+    }
+
+    #[test]
+    fn the_last_line_counts_misses_of_threads_and_of_chains() {
+        let text = ended(1200, (1, 1), Some((2, 0)), 0.31, 14);
+        assert_eq!(
+            text,
+            "ended: 1 200 samples, 1 miss (1 account), 2 missed chain deadlines (0 accounts); watching cost 0.31 % of a CPU, memory 14 MB"
+        );
+        assert!(!ended(0, (0, 0), None, 0.0, 1).contains("chain"));
     }
 
     #[test]

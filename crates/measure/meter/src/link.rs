@@ -5,6 +5,7 @@ mod growing_file;
 pub use growing_file::GrowingFile;
 
 use crate::gaps::Gaps;
+use crate::kernel::bell::Bell;
 use crate::kernel::clock;
 use archive::counters::CounterSecond;
 use archive::frame::{CHUNK_BYTES, Encoder};
@@ -14,18 +15,22 @@ use archive::spike::{RequestSource, SaveRequest};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// Most bytes per write: without preemption the kernel occupies the CPU while it copies.
 const WRITE_BYTES: usize = 8 << 10;
 const LISTEN: Duration = Duration::from_millis(100);
+/// Where a bell rings for what cannot wait.
+const LISTEN_TO_BELL: Duration = Duration::from_millis(500);
 
 /// The connection to the host, and the signals of this process.
 pub struct Lines<W: Write> {
     pub link: Link<W>,
     pub control: File,
     pub signals: OwnedFd,
+    /// Of a source that rings for what cannot wait.
+    pub bell: Option<Bell>,
 }
 
 impl<W: Write> Lines<W> {
@@ -33,20 +38,35 @@ impl<W: Write> Lines<W> {
         self.link.send(&Message::Phase { phase, monotonic_ns: clock::monotonic_ns() });
     }
 
-    /// Waits for the host, at most a tenth of a second, and then looks for a signal.
+    /// Waits for the host, at most a tenth of a second, and then looks for a signal. With a bell it waits longer, and for the bell and for
+    /// signals, too.
     ///
-    /// It does not wait for signals: the kernel would wake this thread at each one that a thread of this process gets, and
-    /// the method `signal` sends thousands.
+    /// Otherwise it does not wait for signals: the kernel would wake this thread at each one that a thread of this process gets,
+    /// and the method `signal` sends thousands.
     pub fn listen(&mut self) -> Option<Control> {
-        let is_readable = |input: PollFd, wait: Duration| {
-            let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-            matches!(poll(&mut [input], Some(&timeout)), Ok(count) if count > 0)
+        let said = match &self.bell {
+            None => readable([self.control.as_fd()], self.link.gaps.timeout(LISTEN))[0],
+            Some(bell) => {
+                let files = [self.control.as_fd(), self.signals.as_fd(), bell.as_fd()];
+                let said = readable(files, LISTEN_TO_BELL)[0];
+                bell.quiet();
+                said
+            }
         };
-        let said = is_readable(PollFd::new(&self.control, PollFlags::IN), self.link.gaps.timeout(LISTEN));
-        if is_readable(PollFd::new(&self.signals, PollFlags::IN), Duration::ZERO) {
+        if readable([self.signals.as_fd()], Duration::ZERO)[0] {
             return Some(Control::Stop);
         }
         said.then(|| read_control(&mut self.control)).flatten()
+    }
+}
+
+/// Waits until one of the files is readable, at most this long; returns which are.
+fn readable<const N: usize>(files: [BorrowedFd<'_>; N], wait: Duration) -> [bool; N] {
+    let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+    let mut inputs = files.map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN));
+    match poll(&mut inputs, Some(&timeout)) {
+        Ok(count) if count > 0 => inputs.map(|input| !input.revents().is_empty()),
+        _ => [false; N],
     }
 }
 

@@ -253,7 +253,7 @@ impl Accounting {
         };
         let explained = chains.account(&late.run, spike.number, missed);
         let finding = explained.finding.as_ref().map(|finding| (finding, explained.stages));
-        let line = guarding::chain_missed(missed, finding, recovered);
+        let line = guarding::chain_missed(missed, finding, late.shed, recovered);
         let archive = late.run.directory.display().to_string();
         let more = guarding::more_of_chains(&archive, &chains.path().display().to_string());
         let fact = Fact::Chain(Box::new(ChainMiss {
@@ -263,7 +263,9 @@ impl Accounting {
             shed: late.shed.to_vec(),
             account: explained.account,
         }));
-        self.append(fact);
+        if self.append(fact).is_some() && !recovered {
+            self.shared.figures().chain_accounts += 1;
+        }
         self.outputs.line(Weight::Warning, &format!("{line}; {more}"));
         self.look_after_room();
     }

@@ -111,9 +111,19 @@ pub struct Stopped {
     pub misses: u64,
     pub accounts: u64,
     pub suppressed: u64,
+    /// Absent if no chain was guarded.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub chains: Option<StoppedChains>,
     /// Whole cost since the start.
     pub cost_percent: f64,
     pub memory_kb: u64,
+}
+
+/// Missed deadlines of chains since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct StoppedChains {
+    pub chain_misses: u64,
+    pub chain_accounts: u64,
 }
 
 /// A miss with its account.

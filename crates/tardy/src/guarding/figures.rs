@@ -26,6 +26,10 @@ pub struct ChainFigures {
 }
 
 impl ChainFigures {
+    fn total(&self) -> u64 {
+        self.before + self.missed
+    }
+
     fn count(&mut self, session: &str, missed: u64) {
         if self.session != session {
             self.before += self.missed;
@@ -56,6 +60,7 @@ pub struct Figures {
     pub by_culprit: BTreeMap<String, u64>,
     /// Missed deadlines of each chain: before the current session, and in it.
     pub chains: BTreeMap<String, ChainFigures>,
+    pub chain_accounts: u64,
     pub saved: u64,
     /// By the name of the output.
     pub deliveries: BTreeMap<&'static str, Deliveries>,
@@ -105,6 +110,11 @@ impl Figures {
         self.chains.entry(missed.name.clone()).or_default().count(session, missed.missed);
     }
 
+    /// Missed deadlines of all chains.
+    pub fn chain_misses(&self) -> u64 {
+        self.chains.values().map(ChainFigures::total).sum()
+    }
+
     pub fn accounts(&self) -> u64 {
         self.by_culprit.values().sum()
     }
@@ -135,7 +145,7 @@ impl Figures {
         let chains: Vec<(String, String)> = self
             .chains
             .iter()
-            .map(|(name, chain)| (format!("{{chain=\"{}\"}}", label(name)), (chain.before + chain.missed).to_string()))
+            .map(|(name, chain)| (format!("{{chain=\"{}\"}}", label(name)), chain.total().to_string()))
             .collect();
         counter("chain_missed_total", "Missed deadlines of chains.", &chains, "counter");
         counter("suppressed_total", "Misses without an account.", &one(self.suppressed().to_string()), "counter");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@
 static int cpu;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long lateness_us[10000];
-static volatile int hog_now, lock_now, locked, in_cycle;
+static sem_t hog_now, lock_now;
+static volatile int locked, in_cycle;
 
 static long ns(clockid_t clock) {
   struct timespec now;
@@ -48,42 +50,32 @@ static void become(const char *name, int policy, int priority) {
   }
 }
 
-static void doze(void) {
-  struct timespec pause = {.tv_nsec = 1000000};
-  nanosleep(&pause, NULL);
-}
-
 static void *hog(void *unused) {
   become("plant-hog", SCHED_FIFO, 90);
-  for (;; doze())
-    if (hog_now) {
-      hog_now = 0;
-      spin(MISS_NS);
-    }
+  while (!sem_wait(&hog_now))
+    spin(MISS_NS);
   return unused;
 }
 
 // Takes the lock with an ordinary priority and works while it holds it.
 static void *holder(void *unused) {
   become("plant-holder", SCHED_OTHER, 0);
-  for (;; doze())
-    if (lock_now) {
-      lock_now = 0;
-      pthread_mutex_lock(&lock);
-      locked = 1;
-      spin(MISS_NS);
-      pthread_mutex_unlock(&lock);
-    }
+  while (!sem_wait(&lock_now)) {
+    pthread_mutex_lock(&lock);
+    locked = 1;
+    spin(MISS_NS);
+    pthread_mutex_unlock(&lock);
+  }
   return unused;
 }
 
 static void plant(const char *kind) {
   if (!strcmp(kind, "hog"))
-    hog_now = 1;
+    sem_post(&hog_now);
   else if (!strcmp(kind, "work"))
     in_cycle = 1;
   else if (!strcmp(kind, "lock"))
-    lock_now = 1;
+    sem_post(&lock_now);
   else if (!strcmp(kind, "fault"))
     in_cycle = 2;
   else if (!strcmp(kind, "stop"))

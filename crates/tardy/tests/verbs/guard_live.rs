@@ -164,6 +164,9 @@ fn a_missed_deadline_of_a_chain_names_the_stage_and_its_cause() {
     let ledger: i64 = account["late_stage"]["ledger"].as_object().unwrap().values().filter_map(Value::as_i64).sum();
     assert!(account["latency_ns"].as_i64() > account["deadline_ns"].as_i64() && ledger >= 5_000_000, "{found}");
     assert!(account["instances"].as_u64() > account["missed"].as_u64(), "{found}");
+    let stopped = entries.last().unwrap();
+    let counted = ["chain_misses", "chain_accounts"].map(|name| stopped[name].as_u64());
+    assert!(counted[0] >= counted[1] && counted[1] >= Some(1), "{stopped}");
     let lines = guarded.lines();
     assert!(lines.contains("pipe-hog"), "{lines}");
     let archive = account["archive"].as_str().unwrap();

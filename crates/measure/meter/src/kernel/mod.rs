@@ -1,5 +1,6 @@
 //! Thin, safe wrappers of system calls that no library offers, or that must be called in exactly one way.
 
+pub mod bell;
 pub mod bpf;
 pub mod capability;
 pub mod clock;

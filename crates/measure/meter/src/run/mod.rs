@@ -56,7 +56,7 @@ pub fn measure(others: OtherMethods) -> i32 {
         Ok(signals) => signals,
         Err(error) => return complain(&format!("failed to watch signals: {error}")),
     };
-    let lines = Lines { link: Link::new(io::stdout()), control, signals };
+    let lines = Lines { link: Link::new(io::stdout()), control, signals, bell: None };
     let measured = run_stages(lines, |lines, machine| stages(&settings, others, lines, machine));
     // The machine is restored and the host informed: now the panic ends the process as usual.
     match measured.unwrap_or_else(|panic| resume_unwind(panic)) {
@@ -364,7 +364,7 @@ mod tests {
         let (signals, _sender) = std::io::pipe().unwrap();
         let control = File::from(std::os::fd::OwnedFd::from(control));
         let mut output = Vec::new();
-        let lines = Lines { link: Link::new(&mut output), control, signals: signals.into() };
+        let lines = Lines { link: Link::new(&mut output), control, signals: signals.into(), bell: None };
         let ended = run_stages(lines, |_, machine| {
             let (roots, journals) = (SettingRoots::below(root.path()), root.path().join("journal"));
             let journal = machine.keep(Journal::begin_for(roots, &journals, &Header::of_this_process()).unwrap());

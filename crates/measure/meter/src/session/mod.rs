@@ -231,6 +231,7 @@ impl<'a> Session<'a> {
             checkpoints: longest_ns.map_or(checkpoints, |longest_ns| checkpoints.at_most(longest_ns)),
             controls: Controls::new(self.settings.trace.controls, self.source.control_pace(), span),
         };
+        lines.bell = self.source.bell();
         self.notice_start(span, &mut lines.link);
         self.report_co_running(false, &mut lines.link);
         loop {

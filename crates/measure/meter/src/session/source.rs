@@ -1,6 +1,7 @@
 //! The interface of a source of samples: own measuring threads, or threads of another program.
 
 use crate::gaps::Gaps;
+use crate::kernel::bell::Bell;
 use crate::problem::MeterProblem;
 use archive::effective::EffectiveThread;
 use archive::message::{FileKind, Loss, Message, Problem, ThreadProgress};
@@ -79,6 +80,11 @@ pub trait SampleSource {
     /// When other threads of the meter may work without delaying a wake-up.
     fn gaps(&self) -> Gaps {
         Gaps::default()
+    }
+
+    /// Rings when it has something for the host that cannot wait.
+    fn bell(&self) -> Option<Bell> {
+        None
     }
 
     /// Starts: everything is armed and announced.

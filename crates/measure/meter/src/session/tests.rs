@@ -87,7 +87,7 @@ fn totals_of_every_cpu_are_sent_although_one_hangs() {
         let (control, _host) = std::io::pipe().unwrap();
         let (signals, _sender) = std::io::pipe().unwrap();
         let control = File::from(OwnedFd::from(control));
-        let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into() };
+        let mut lines = Lines { link: Link::new(output.clone()), control, signals: signals.into(), bell: None };
         let resources = SessionResources {
             audit: None,
             block_path: None,

@@ -13,6 +13,7 @@ use super::snapshotter::{CpuCopy, Frozen, Snapshotter};
 use super::stacks::{StackCopy, StackRecords, StackSampling};
 use crate::compact;
 use crate::gaps::Gaps;
+use crate::kernel::bell::Bell;
 use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
 use crate::measure::thread_record::{SpikeSignal, ThreadRecord};
@@ -106,8 +107,10 @@ pub struct Announcements {
     pub busy: Arc<AtomicBool>,
     /// Everything up to this instant has been announced.
     pub until: Arc<AnnouncedUntil>,
-    /// Interval at which the other thread looks for spikes.
-    pub round: Duration,
+    /// Longest sleep until it looks for spikes.
+    pub sleep: Duration,
+    /// Rung when a spike is captured.
+    pub bell: Option<Bell>,
     /// Samples of the threads' stacks, if they were asked for.
     pub stacks: Option<Arc<StackSampling>>,
 }
@@ -246,8 +249,8 @@ impl Capture {
             }
             if self.pending.is_empty() && !stopping {
                 // A spike that is found by following rather than by the kernel causes no wake-up.
-                let round = self.job.announcements.as_ref().map_or(IDLE_WAIT, |from| from.round);
-                self.job.snapshotter.wait(self.job.gaps.timeout(round));
+                let sleep = self.job.announcements.as_ref().map_or(IDLE_WAIT, |from| from.sleep);
+                self.job.snapshotter.wait(self.job.gaps.timeout(sleep));
             }
         }
     }
@@ -351,6 +354,9 @@ impl Capture {
         match self.job.snapshotter.freeze(&self.note(), unmarked) {
             Ok(frozen) => self.copy_and_keep(frozen, unmarked),
             Err(error) => self.give_up(&error),
+        }
+        if let Some(bell) = self.job.announcements.as_ref().and_then(|from| from.bell.as_ref()) {
+            bell.ring();
         }
         self.set_busy(false);
         while self.job.counters.waiting_bytes.load(Relaxed) > WAITING_BYTES_MAX && !self.job.stop.load(Relaxed) {

@@ -10,9 +10,12 @@ use super::held_tracing::HeldTracing;
 use super::late_interrupts::Recorded;
 use crate::gaps::Gaps;
 use crate::measure::start_instant::StartInstant;
+use crate::measure::thread::MARKER;
 use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::LateInterrupt;
 use ftrace::kernel_symbols::SymbolText;
+use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -45,8 +48,20 @@ pub struct Capturing {
     assembler: Assembler,
     captured: Receiver<Captured>,
     start: Arc<StartInstant>,
+    doorbell: Option<Doorbell>,
     stop: Arc<AtomicBool>,
     handle: Option<JoinHandle<()>>,
+}
+
+/// Wakes the capturing thread where it sleeps on markers.
+#[derive(Debug, Clone)]
+pub struct Doorbell(Arc<File>);
+
+impl Doorbell {
+    pub fn ring(&self) {
+        // Unheard, the thread only sleeps to its end.
+        let _ = (&*self.0).write(MARKER);
+    }
 }
 
 impl Capturing {
@@ -72,6 +87,9 @@ impl Capturing {
         let layout = instance.page_layout()?;
         let assembler = Assembler::new(metadata, layout, gaps.clone());
         let mode = armed.snapshotter.mode();
+        // Of the other modes the marker is in the trace itself.
+        let marker = (mode == SnapshotMode::Flip).then(|| armed.snapshotter.marker()).transpose()?;
+        let doorbell = marker.map(|marker| Doorbell(Arc::new(marker)));
         let held = HeldTracing::of(&armed.snapshotter.instances(), &armed.events);
         let (output, captured) = channel();
         let (ready, answer) = channel();
@@ -105,9 +123,14 @@ impl Capturing {
             assembler,
             captured,
             start,
+            doorbell,
             stop,
             handle: Some(handle),
         })
+    }
+
+    pub fn doorbell(&self) -> Option<Doorbell> {
+        self.doorbell.clone()
     }
 
     /// Captures since the last call, without waiting.
@@ -140,6 +163,7 @@ impl Capturing {
     pub fn stop(&mut self) -> bool {
         self.stop.store(true, Relaxed);
         self.start.cancel();
+        self.doorbell.iter().for_each(Doorbell::ring);
         self.handle.take().is_none_or(|handle| handle.join().is_ok())
     }
 }

@@ -8,6 +8,7 @@
 //! a snapshot of its memory). On these, the return from the system call, some µs later, counts instead.
 
 use crate::journal::{Entry, Journal};
+use crate::kernel::bell::Bell;
 use crate::kernel::{clock, scheduling};
 use crate::measure::thread::MARKER;
 use crate::measure::thread_record::SpikeSignal;
@@ -58,7 +59,7 @@ pub struct Announcer {
 /// An armed instance, with its CPUs and functions.
 pub struct Follower {
     instance: Instance,
-    /// CPUs on which the kernel does not record switches from the idle task.
+    /// CPUs on which the kernel does not record switches from the idle task, if the threads may run there.
     pub mute_cpus: Vec<u32>,
     pub functions: TimerFunctions,
     reader: EventReader,
@@ -95,9 +96,6 @@ impl Follower {
         for (system, event) in EVENTS {
             instance.enable_event(system, event)?;
         }
-        if !mute_cpus.is_empty() {
-            instance.enable_event(RETURN.0, RETURN.1)?;
-        }
         Ok(Self { instance, mute_cpus, functions, reader, pages })
     }
 
@@ -105,7 +103,15 @@ impl Follower {
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn begin(&self, tids: &[i32]) -> Result<Additions, TraceError> {
+    pub fn begin(&mut self, tids: &[i32]) -> Result<Additions, TraceError> {
+        let allowed: Vec<u32> = tids.iter().filter_map(|tid| scheduling::allowed_cpus(*tid).ok()).flatten().collect();
+        if !tids.is_empty() && !self.mute_cpus.iter().any(|cpu| allowed.contains(cpu)) {
+            // Every system call of the machine would take longer, for nothing.
+            self.mute_cpus.clear();
+        }
+        if !self.mute_cpus.is_empty() {
+            self.instance.enable_event(RETURN.0, RETURN.1)?;
+        }
         // Without a thread the kernel would record all of them. A thread of the meter would record its own reads of the trace.
         let none = [unused_tid()];
         self.instance.set_event_pids(if tids.is_empty() { &none } else { tids })?;
@@ -127,7 +133,7 @@ impl Follower {
         followed: Arc<Mutex<Followed>>,
         announcer: Option<Announcer>,
         cpus: Vec<u32>,
-        (stop, round_ns): (Arc<AtomicBool>, u64),
+        (stop, round_ns, bell): (Arc<AtomicBool>, u64, Option<Bell>),
     ) -> std::io::Result<(JoinHandle<()>, i32)> {
         let (ready, answer) = channel();
         let handle = std::thread::Builder::new().name("tardy:follow".into()).spawn(move || {
@@ -136,7 +142,8 @@ impl Follower {
             let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
             let _ = ready.send(scheduling::thread_id());
             let round_ns = round_ns.min(i64::MAX as u64) as i64;
-            Reading { follower: self, followed, announcer, waiting: Vec::new(), round_ns }.until(&stop);
+            Reading { follower: self, followed, announcer, waiting: Vec::new(), bytes: Vec::new(), round_ns, bell }
+                .until(&stop);
         })?;
         let tid = answer.recv().unwrap_or_default();
         Ok((handle, tid))
@@ -197,7 +204,10 @@ struct Reading {
     announcer: Option<Announcer>,
     /// Events that may have a matching one on another CPU that is still to be read.
     waiting: Vec<TimedEvent>,
+    /// Of one CPU in one round.
+    bytes: Vec<u8>,
     round_ns: i64,
+    bell: Option<Bell>,
 }
 
 impl Reading {
@@ -215,12 +225,11 @@ impl Reading {
     }
 
     fn round(&mut self, horizon_ns: i64) {
-        let mut bytes = Vec::new();
         for (cpu, pages) in &mut self.follower.pages {
-            bytes.clear();
+            self.bytes.clear();
             // A failed read is a gap that the next pages report.
-            let _ = pages.drain_into(&mut bytes, ROUND_BYTES_MAX);
-            self.follower.reader.read(*cpu, &bytes, &mut self.waiting);
+            let _ = pages.drain_into(&mut self.bytes, ROUND_BYTES_MAX);
+            self.follower.reader.read(*cpu, &self.bytes, &mut self.waiting);
         }
         self.waiting.sort_by_key(|event| event.ts_ns);
         let ready = self.waiting.partition_point(|event| event.ts_ns <= horizon_ns);
@@ -235,6 +244,9 @@ impl Reading {
                 announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample).map(announced_of)));
             }
             followed.expire_chains(horizon_ns);
+            if !followed.missed_chains.is_empty() {
+                self.bell.iter().for_each(Bell::ring);
+            }
         }
         if let Some(announcer) = &mut self.announcer {
             announcer.announce(announced);

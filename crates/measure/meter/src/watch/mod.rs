@@ -23,6 +23,7 @@ use crate::audit::AuditRecording;
 use crate::gaps::Gaps;
 use crate::interception::Intercepted;
 use crate::journal::Journal;
+use crate::kernel::bell::Bell;
 use crate::kernel::trace_mount;
 use crate::kernel::{clock, scheduling};
 use crate::link::Link;
@@ -38,7 +39,7 @@ use crate::trace::retention::stretches;
 use crate::trace::stacks::StackSampling;
 use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
-use archive::settings::RunSettings;
+use archive::settings::{RunSettings, SnapshotMode};
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
 use kept::KeptRecording;
@@ -54,7 +55,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use targets::ThreadFound;
 pub use threads::WatchedThreads;
-use threads::{Beginning, Following};
+use threads::{Beginning, Following, Saves};
 use wakeups::chain_watch::ChainWatch;
 use wakeups::followed::Followed;
 use wakeups::series::Terms;
@@ -62,6 +63,8 @@ use wakeups::wakeups::Wakeups;
 
 /// Time between arming and the first counted instant, where the kernel looks for maxima.
 const LEAD_NS: i64 = 5_000_000;
+/// Longest sleep of the capturing thread where each spike wakes it.
+const SLEEP_UNTIL_RUNG: Duration = Duration::from_secs(1);
 
 /// Arms everything that measures the threads of a request; they are not measured before the session starts. Also
 /// returns the capturing thread, which is running.
@@ -81,7 +84,7 @@ pub fn assemble<'a, W: Write>(
     let threads = selection.first_threads(request.guard.is_some())?;
     let log = request.log.as_ref().map(|source| LogReader::start(source, &request.count)).transpose()?;
     let tracefs = trace_mount::find_or_mount().map_err(|error| MeterProblem::WatchNeedsTracing(error.into()))?;
-    let follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
+    let mut follower = Follower::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?;
     let marks = match snapshotter {
         Some(_) => Marks::arm(&tracefs, journal).map_err(MeterProblem::WatchNeedsTracing)?,
         None => None,
@@ -129,22 +132,27 @@ pub fn assemble<'a, W: Write>(
         stacks.add(threads.iter().map(|found| (found.tid, found.pid)));
     }
     let round = Duration::from_nanos(round_ns);
-    let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone(), (round, stacks.clone()))?;
-    let saves = announcer.as_ref().map(|announcer| announcer.output.clone());
+    let bell = request.guard.is_some().then(Bell::new).transpose().map_err(MeterProblem::Thread)?;
+    let pace = Pace { round, bell: bell.clone() };
+    let (capturing, announcer) = start_capturing(settings, snapshotter, &cpus, start.clone(), (pace, stacks.clone()))?;
+    let saves = announcer.as_ref().map(|announcer| Saves {
+        output: announcer.output.clone(),
+        doorbell: capturing.as_ref().and_then(Capturing::doorbell),
+    });
 
-    let mute_cpus = follower.mute_cpus.clone();
     let additions = follower.begin(&tids).map_err(MeterProblem::WatchNeedsTracing)?;
+    let mute_cpus = follower.mute_cpus.clone();
     if let Err(error) = recording.begin(follower.instance()) {
         link.problem(Severity::Notice, &MeterProblem::MaximaNotFound(error));
     }
     let stop = Arc::new(AtomicBool::new(false));
     let (handle, tid) = follower
-        .spawn(followed.clone(), announcer, cpus.clone(), (stop.clone(), round_ns))
+        .spawn(followed.clone(), announcer, cpus.clone(), (stop.clone(), round_ns, bell.clone()))
         .map_err(MeterProblem::Thread)?;
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
-    let following = Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks };
+    let following = Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell };
     Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 
@@ -195,12 +203,19 @@ fn housekeeping(plan: &Plan, tids: &[i32]) -> Vec<u32> {
     if free.is_empty() { plan.housekeeping.clone() } else { free }
 }
 
+/// When the capturing thread looks for spikes.
+struct Pace {
+    /// Of the follower.
+    round: Duration,
+    bell: Option<Bell>,
+}
+
 fn start_capturing(
     settings: &RunSettings,
     snapshotter: Option<Armed>,
     cpus: &[u32],
     start: Arc<StartInstant>,
-    (round, stacks): (Duration, Option<Arc<StackSampling>>),
+    (Pace { round, bell }, stacks): (Pace, Option<Arc<StackSampling>>),
 ) -> Result<(Option<Capturing>, Option<Announcer>), MeterProblem> {
     let Some(armed) = snapshotter else { return Ok((None, None)) };
     let needs_marker = armed.snapshotter.needs_marker();
@@ -209,7 +224,10 @@ fn start_capturing(
     let (output, spikes) = channel();
     let busy = Arc::new(AtomicBool::new(false));
     let until = Arc::new(AnnouncedUntil::default());
-    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), round, stacks };
+    // The markers of the other modes do not wake it at once.
+    let is_woken = bell.is_some() && armed.snapshotter.mode() == SnapshotMode::Flip;
+    let sleep = if is_woken { SLEEP_UNTIL_RUNG } else { round };
+    let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), sleep, bell, stacks };
     let place = Place { cpus: cpus.to_vec(), gaps: Gaps::default() };
     let capturing = Capturing::start(armed, settings.trace.clone(), Spikes::Announced(announcements), place, start)
         .map_err(MeterProblem::NoSnapshotter)?;

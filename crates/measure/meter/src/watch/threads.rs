@@ -10,11 +10,13 @@ use super::start;
 use super::targets::{self, ThreadFound};
 use crate::cadence::Every;
 use crate::compact;
+use crate::kernel::bell::Bell;
 use crate::kernel::{clock, scheduling};
 use crate::measure::start_instant::StartInstant;
 use crate::problem::MeterProblem;
 use crate::session::source::{Batch, ControlPace, SampleSource, Send, Span};
 use crate::trace::capture::{Announced, Saved};
+use crate::trace::capturing::Doorbell;
 use crate::trace::stacks::{StackSampling, THREADS_MAX};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
@@ -62,10 +64,18 @@ pub struct Following {
     /// Instances of the snapshotter, whose filters list the threads.
     pub recording: Recording,
     /// Where the capturing thread hears of spikes; absent if nothing is captured.
-    pub saves: Option<Sender<Announced>>,
+    pub saves: Option<Saves>,
     /// Lines of programs in the trace marker.
     pub marks: Option<Marks>,
     pub stacks: Option<Arc<StackSampling>>,
+    /// Rung for what cannot wait.
+    pub bell: Option<Bell>,
+}
+
+/// The way of a stretch that is kept on request to the capturing thread.
+pub struct Saves {
+    pub output: Sender<Announced>,
+    pub doorbell: Option<Doorbell>,
 }
 
 /// When counting begins and how long it lasts.
@@ -104,7 +114,8 @@ pub struct WatchedThreads<'a> {
     stop: Arc<AtomicBool>,
     additions: Additions,
     recording: Recording,
-    saves: Option<Sender<Announced>>,
+    saves: Option<Saves>,
+    bell: Option<Bell>,
     marks: Option<Marks>,
     /// A program that asks all the time is heard this often.
     save_rests: Every,
@@ -127,7 +138,7 @@ impl<'a> WatchedThreads<'a> {
         threads: Vec<ThreadFound>,
         log: Option<LogReader>,
     ) -> Self {
-        let Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks } = following;
+        let Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell } = following;
         Self {
             request,
             selection,
@@ -142,6 +153,7 @@ impl<'a> WatchedThreads<'a> {
             additions,
             recording,
             saves,
+            bell,
             marks,
             save_rests: Every::new(SAVE_RESTS_NS),
             chain_rests: Every::new(SAVE_RESTS_NS),
@@ -218,6 +230,10 @@ impl SampleSource for WatchedThreads<'_> {
         [self.follower_tid].into_iter().chain(host).chain(log).collect()
     }
 
+    fn bell(&self) -> Option<Bell> {
+        self.bell.clone()
+    }
+
     fn start(&mut self) -> Span {
         let known_ns = self.beginning.count_from_ns;
         known_ns.into_iter().for_each(clock::sleep_until_ns);
@@ -291,7 +307,7 @@ impl SampleSource for WatchedThreads<'_> {
     }
 
     fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {
-        let output = self.saves.as_ref()?;
+        let saves = self.saves.as_ref()?;
         let saved_ns = match request.missed_chain() {
             Some(missed) => now_ns.saturating_sub(missed.stimulus_ns).max(0).unsigned_abs() + CHAIN_BEFORE_NS,
             None => self.request.guard.as_ref().map_or(SAVED_NS, |guard| guard.saved_ns),
@@ -309,8 +325,9 @@ impl SampleSource for WatchedThreads<'_> {
             let seconds = saved_ns / 1_000_000_000;
             return Some(Problem::new(Severity::Notice, &MeterProblem::NothingToSave { seconds }));
         };
-        let _ = output
-            .send(Announced { saved: Some(Saved { ns: saved_ns, request: request.clone() }), ..announced_of(latest) });
+        let saved = Some(Saved { ns: saved_ns, request: request.clone() });
+        let _ = saves.output.send(Announced { saved, ..announced_of(latest) });
+        saves.doorbell.iter().for_each(Doorbell::ring);
         None
     }
 

@@ -25,6 +25,8 @@ use std::time::Duration;
 
 /// Interval of checks for stop requests and time limits.
 const POLL: Duration = Duration::from_millis(100);
+/// While a guard measures, for months: what the meter sends wakes it at once.
+const POLL_GUARDING: Duration = Duration::from_millis(500);
 /// Time for a stuck meter to react to a stop request.
 const LAST_CHANCE: Duration = Duration::from_secs(3);
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
@@ -173,7 +175,8 @@ impl<'a> Session<'a> {
     pub fn follow(mut self) -> Facts {
         let mut closed = false;
         loop {
-            let output = self.command.read(POLL);
+            let guards = self.requests.is_some() && self.phase == Some(RunPhase::Measure);
+            let output = self.command.read(if guards { POLL_GUARDING } else { POLL });
             self.advance();
             match output {
                 Output::Bytes(bytes) => self.receive(&bytes),
