@@ -7,22 +7,15 @@ use crate::exit::{Exit, UsageError};
 use crate::recording::{self, Recorded};
 use crate::terminal::json;
 use crate::terminal::page::Page;
-use account::SpikeTrace;
 use answer::lay_out;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
-use archive::watched::chain::{FollowedChain, FollowedStage};
-use chains::declaration::{Chain, ChainFile, End, Stage, Stimulus};
-use chains::recorded::EVENTS_MAX;
-use ftrace::trace_dat::PagedTrace;
+use chains::declaration::ChainFile;
 use proposals::lay_out as lay_out_proposals;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
 use words::printable::printable;
-
-/// Instances whose ledger is in the JSON document.
-const LEDGERS: usize = 10;
 
 /// Options of the output.
 #[derive(Debug, Clone, Copy)]
@@ -50,33 +43,6 @@ pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
     ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
 }
 
-/// A chain as a watch follows it while it goes on.
-///
-/// # Errors
-/// A chain without a deadline, or with an end that only a whole trace shows.
-pub fn followed(chain: &Chain) -> Result<FollowedChain, String> {
-    let name = &chain.name;
-    let Some(deadline) = chain.deadline else {
-        return Err(format!("chain `{name}` has no deadline to miss; add deadline = \"5ms\""));
-    };
-    if chain.end != End::Sleep {
-        return Err(format!(
-            "chain `{name}` ends with a marker, which only a whole recording shows; use end = \"sleep\""
-        ));
-    }
-    let stage = |stage: &Stage| match stage {
-        Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
-        Stage::Thread(thread) => FollowedStage::Tid(thread.tid),
-    };
-    Ok(FollowedChain {
-        name: name.clone(),
-        stages: chain.stages.iter().map(stage).collect(),
-        deadline_ns: deadline.ns,
-        by_timer: chain.stimulus == Stimulus::Timer,
-        period_ns: chain.period.map(|period| period.ns),
-    })
-}
-
 /// The events of a recording of another tool.
 ///
 /// # Errors
@@ -90,18 +56,7 @@ pub fn of_recording(recorded: &Recorded<'_>) -> anyhow::Result<Vec<chains::recor
 /// # Errors
 /// A run without snapshots.
 pub fn of_run(run: &Run) -> Result<Vec<chains::recorded::Recorded>, UsageError> {
-    let traced = run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none());
-    let mut events_left = EVENTS_MAX;
-    let recordings: Vec<_> = traced
-        .map(|spike| match SpikeTrace::open(run, spike.number) {
-            Ok(trace) => {
-                let recorded = chains::recorded::Recorded::within(&mut PagedTrace::open(trace.source()), events_left);
-                events_left = events_left.saturating_sub(recorded.events());
-                recorded
-            }
-            Err(error) => chains::recorded::Recorded::unreadable(error.to_string()),
-        })
-        .collect();
+    let recordings = account::chains::recorded(run);
     if recordings.is_empty() {
         let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
         return Err(UsageError(text.into()));
@@ -114,7 +69,8 @@ pub fn of_run(run: &Run) -> Result<Vec<chains::recorded::Recorded>, UsageError> 
 /// # Errors
 /// If standard output cannot be written.
 pub fn show(recordings: &[chains::recorded::Recorded], file: &ChainFile, shown: Shown<'_>) -> anyhow::Result<Exit> {
-    let accounts = file.chain.iter().map(|chain| chains::account(recordings, chain, LEDGERS)).collect();
+    let accounts =
+        file.chain.iter().map(|chain| chains::account(recordings, chain, account::chains::LEDGERS)).collect();
     let document = Document { chains: accounts };
     if shown.json {
         json::print(&document)?;

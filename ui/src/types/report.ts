@@ -551,7 +551,11 @@ by_timer: boolean,
 /**
  * Stimuli closer than half of it to the one before belong to its instance.
  */
-period_ns: number | null, };
+period_ns: number | null, 
+/**
+ * The chain as its file declares it, in TOML: for an account of the kept traces. `None` of an older program.
+ */
+declaration?: string, };
 
 /**
  * The threads that can be a stage.

@@ -1,10 +1,12 @@
 //! Answers about one archive, each computed once.
 
 use crate::block_requests::block_requests;
+use crate::chains::followed;
 use crate::explaining::Circumstances;
 use crate::planned::{ALLOW_DEFAULT, CONFIDENCE_DEFAULT, accepted, confidence_of, limits, limits_of};
 use crate::stored_file::StoredFiles;
 use archive::causes::RunCauses;
+use archive::chain::ChainAccount;
 use archive::explanation::Explanation;
 use archive::method::SampleWord;
 use archive::reader::{OpenError, Run};
@@ -48,6 +50,7 @@ pub struct Account {
     explained: OnceLock<BTreeMap<u32, usize>>,
     causes: OnceLock<RunCauses>,
     block_requests: OnceLock<Option<StorageAccount>>,
+    chains: OnceLock<Vec<ChainAccount>>,
 }
 
 impl Account {
@@ -70,6 +73,7 @@ impl Account {
             explained: OnceLock::new(),
             causes: OnceLock::new(),
             block_requests: OnceLock::new(),
+            chains: OnceLock::new(),
         }
     }
 
@@ -145,9 +149,18 @@ impl Account {
         self.block_requests.get_or_init(|| block_requests(&self.run, self.summary())).as_ref()
     }
 
+    /// The chains that the watch followed, in the traces that it kept.
+    pub fn chains(&self) -> &[ChainAccount] {
+        self.chains.get_or_init(|| followed(&self.run))
+    }
+
     /// Everything that a page or a document shows of the run.
     pub fn report_data(&self) -> ReportData {
-        let summary = RunSummary { storage: self.block_requests().cloned(), ..self.explained_summary() };
+        let summary = RunSummary {
+            storage: self.block_requests().cloned(),
+            chains: self.chains().to_vec(),
+            ..self.explained_summary()
+        };
         ReportData { causes: Some(self.causes().clone()), ..ReportData::with(&self.run, summary) }
     }
 

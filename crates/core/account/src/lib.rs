@@ -3,7 +3,7 @@
 //! [`Account`] opens an archive and answers what follows from it: figures, explanations, causes, verdicts, the data of a
 //! report. Each answer is computed when it is first asked for, and kept. `account` defines it, `explaining` reads what `explain`
 //! needs from the disk, one trace at a time, `judging` passes runs to `judge`, `planned` reads the limits that a plan named,
-//! `block_requests` has `storage` divide the time of block requests, `stored_file` reads programs whose functions are to be named, and
+//! `block_requests` has `storage` divide the time of block requests, `chains` follows the chains of a watch, `stored_file` reads programs whose functions are to be named, and
 //! `brief` answers in few bytes, `window` about a part of a run, `ranking` adds up the delay that each program or mechanism caused.
 //!
 //! It reads archives and nothing else, writes only explanations beside a run, and prints nothing.
@@ -11,6 +11,7 @@
 mod account;
 mod block_requests;
 pub mod brief;
+pub mod chains;
 mod explaining;
 mod judging;
 pub mod planned;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The account of one declared chain in one recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainAccount {
     pub name: ForeignText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,6 +39,7 @@ impl ChainAccount {
 
 /// One passage of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainInstance {
     pub stimulus_ns: i64,
     pub end_ns: i64,
@@ -60,6 +62,7 @@ impl ChainInstance {
 /// The part of an instance that belongs to one stage: from the hand-over of the stage before it, or the stimulus, to its own hand-over, or
 /// the end. Stages of an instance follow each other without gap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StageSpan {
     pub thread: TaskName,
     pub start_ns: i64,
@@ -76,6 +79,7 @@ impl StageSpan {
 
 /// A stretch of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     pub start_ns: i64,
     pub end_ns: i64,
@@ -121,6 +125,7 @@ impl Segment {
 /// The step of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StagePart {
     /// From the stimulus to the wake-up that it caused.
     Stimulus,
@@ -133,6 +138,7 @@ pub enum StagePart {
 /// The activity of the thread of a segment, or the reason that it had none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Activity {
     Running {
         /// The work item or the call of another CPU that it executed.
@@ -168,6 +174,7 @@ pub enum Activity {
 /// The sums of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChainShare {
     /// Threads of the chain had a CPU.
     Running,
@@ -199,6 +206,7 @@ impl ChainShare {
 
 /// Times of a stage over all instances, in ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StageTimes {
     pub name: ForeignText,
     pub median_ns: i64,
@@ -207,6 +215,7 @@ pub struct StageTimes {
 
 /// The stage that made an instance late, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainFinding {
     /// Identifies the instance.
     pub stimulus_ns: i64,
@@ -229,6 +238,7 @@ pub struct ChainFinding {
 /// Facts of a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChainCause {
     /// The thread itself had the CPU for longer.
     OwnWork,
@@ -281,6 +291,7 @@ pub enum ChainCause {
 /// A limit of an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ChainLimit {
     /// No thread of the recording has this name.
     NoThread {

@@ -17,6 +17,7 @@ pub use roles::RoleSummary;
 pub use stimulus::StimulusBoardSummary;
 
 use crate::causes::RunCauses;
+use crate::chain::ChainAccount;
 use crate::counters::{CounterSecond, CounterSummary, condensed};
 use crate::damage::Damage;
 use crate::effective::EffectiveSettings;
@@ -224,6 +225,10 @@ pub struct RunSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(skip))]
     pub storage: Option<StorageAccount>,
+    /// Chains that a watch followed, in the traces that it kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", ts(skip))]
+    pub chains: Vec<ChainAccount>,
     pub losses: Vec<Loss>,
     pub problems: Vec<Problem>,
     /// Missing and damaged parts of the archive.
@@ -313,6 +318,7 @@ impl RunSummary {
             kernel_series: kernel_series(run),
             latency_traces: latency_traces(run),
             storage: None,
+            chains: Vec::new(),
             losses: run.losses.clone(),
             problems: run.problems.clone(),
             gaps: run.gaps.clone(),

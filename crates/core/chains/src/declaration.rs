@@ -1,5 +1,6 @@
 //! The declaration of chains in TOML: stimulus, stages, end and deadline.
 
+use archive::watched::chain::{FollowedChain, FollowedStage};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -158,7 +159,59 @@ impl fmt::Display for ChainFile {
     }
 }
 
+/// A chain that a watch cannot follow while it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+pub enum NotFollowed {
+    #[error("chain `{0}` has no deadline to miss; add deadline = \"5ms\"")]
+    NoDeadline(String),
+    #[error("chain `{0}` ends with a marker, which only a whole recording shows; use end = \"sleep\"")]
+    EndsWithMarker(String),
+}
+
 impl Chain {
+    /// The chain as a watch follows it while it goes on.
+    ///
+    /// # Errors
+    /// [`NotFollowed`].
+    pub fn followed(&self) -> Result<FollowedChain, NotFollowed> {
+        let Some(deadline) = self.deadline else { return Err(NotFollowed::NoDeadline(self.name.clone())) };
+        if self.end != End::Sleep {
+            return Err(NotFollowed::EndsWithMarker(self.name.clone()));
+        }
+        let stage = |stage: &Stage| match stage {
+            Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
+            Stage::Thread(thread) => FollowedStage::Tid(thread.tid),
+        };
+        Ok(FollowedChain {
+            name: self.name.clone(),
+            stages: self.stages.iter().map(stage).collect(),
+            deadline_ns: deadline.ns,
+            by_timer: self.stimulus == Stimulus::Timer,
+            period_ns: self.period.map(|period| period.ns),
+            declaration: Some(ChainFile { chain: vec![self.clone()] }.to_string()),
+        })
+    }
+
+    /// The declaration of a chain that a watch followed.
+    pub fn of_followed(chain: &FollowedChain) -> Self {
+        let declared = chain.declaration.as_ref().and_then(|text| ChainFile::parse(text).ok());
+        if let Some(declared) = declared.and_then(|file| file.chain.into_iter().next()) {
+            return declared;
+        }
+        let stage = |stage: &FollowedStage| match stage {
+            FollowedStage::Comm(comm) => Stage::Comm(comm.clone()),
+            FollowedStage::Tid(tid) => Stage::Thread(ThreadId { tid: *tid }),
+        };
+        Self {
+            name: chain.name.clone(),
+            deadline: Some(TimeSpan { ns: chain.deadline_ns }),
+            period: chain.period_ns.map(|ns| TimeSpan { ns }),
+            stimulus: if chain.by_timer { Stimulus::Timer } else { Stimulus::Wakeup },
+            stages: chain.stages.iter().map(stage).collect(),
+            end: End::Sleep,
+        }
+    }
+
     fn check(&self) -> Result<(), ChainProblem> {
         let chain = || self.name.clone();
         match self.stages.len() {
@@ -187,6 +240,26 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_followed_chain_keeps_its_declaration() {
+        let text = r#"
+            [[chain]]
+            name = "net"
+            deadline = "1.5ms"
+            stimulus = "packet"
+            stages = ["rx", { tid = 4711 }]
+        "#;
+        let chain = ChainFile::parse(text).unwrap().chain.remove(0);
+        let followed = chain.followed().unwrap();
+        assert_eq!(Chain::of_followed(&followed), chain);
+        let older = FollowedChain { declaration: None, ..followed };
+        assert_eq!(Chain::of_followed(&older), Chain { stimulus: Stimulus::Wakeup, ..chain.clone() });
+        let without = Chain { deadline: None, ..chain.clone() };
+        assert_eq!(without.followed(), Err(NotFollowed::NoDeadline("net".into())));
+        let marked = Chain { end: End::Marker("done".into()), ..chain };
+        assert_eq!(marked.followed(), Err(NotFollowed::EndsWithMarker("net".into())));
+    }
 
     #[test]
     fn a_chain_with_everything() {

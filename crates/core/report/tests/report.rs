@@ -1,5 +1,7 @@
 //! Output of the report: figures without a script, no markup from a target, pictures as files.
 
+use archive::chain::{Activity, ChainAccount, ChainInstance, Segment, StagePart, StageSpan, StageTimes};
+use archive::culprit::{ForeignText, Holder, TaskName};
 use archive::method::{METHODS, MethodRequest};
 use archive::policy::Policy;
 use archive::second_records::SecondRecords;
@@ -44,6 +46,64 @@ fn every_figure_is_readable_without_a_script() {
         for owner in spike.explanation.iter().flat_map(|e| &e.phases).flat_map(|phase| &phase.owners) {
             assert!(html.contains(&micros(owner.ns)), "the ledger of spike {} lacks {owner:?}", spike.spike.number);
         }
+    }
+}
+
+/// An instance whose second stage could run and did not.
+fn late_chain() -> ChainAccount {
+    let thread = |comm: &str| TaskName { tid: 7, comm: comm.into() };
+    let part = |start_ns, end_ns, stage, comm: &str, activity| Segment {
+        start_ns,
+        end_ns,
+        stage,
+        part: StagePart::Work,
+        thread: Some(thread(comm)),
+        awaited: Vec::new(),
+        cpu: Some(0),
+        activity,
+    };
+    let hog = Holder::Task { task: thread("<b>hog"), function: None };
+    let span = |start_ns, end_ns, comm: &str| StageSpan { thread: thread(comm), start_ns, woken_ns: start_ns, end_ns };
+    let stage = |name: &str, max_ns| StageTimes { name: ForeignText(name.into()), median_ns: 1000, max_ns };
+    let runnable = Activity::Runnable { holder: Some(hog), priority: None };
+    ChainAccount {
+        name: ForeignText("sensor to <script>".into()),
+        deadline_ns: Some(5_000_000),
+        instances: vec![ChainInstance {
+            stimulus_ns: 1_000_000,
+            end_ns: 8_123_456,
+            is_open: false,
+            stages: vec![span(1_000_000, 1_200_000, "sensor"), span(1_200_000, 8_123_456, "motor")],
+            segments: vec![
+                part(1_000_000, 1_200_000, 0, "sensor", Activity::Running { function: None }),
+                part(1_200_000, 8_000_000, 1, "motor", runnable),
+                part(8_000_000, 8_123_456, 1, "motor", Activity::Running { function: None }),
+            ],
+        }],
+        unlinked: 0,
+        stages: vec![stage("sensor", 200_000), stage("motor", 6_923_456)],
+        findings: Vec::new(),
+        limits: Vec::new(),
+    }
+}
+
+#[test]
+fn a_chain_has_its_path_as_a_picture_and_in_numbers() {
+    let mut data = report_data(&Shape { spikes: 0, ..Shape::default() });
+    assert!(!markup(&render_html(&data, &[])).contains("id=\"chains\""), "no chain was followed");
+    data.summary.chains = vec![late_chain()];
+    let html = markup(&render_html(&data, &[]));
+    let section = html.split("<section id=\"chains\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(section.contains("<svg") && section.contains("deadline</text>"), "{section}");
+    // The sums of the ledger, its total, and a stretch of the path.
+    for micros in ["800.000", "323.456", "123.456", "200.000"] {
+        assert!(section.contains(micros), "{micros} in {section}");
+    }
+    assert!(!html.contains("<script>") && !section.contains("<b>"), "{section}");
+    #[cfg(feature = "png")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(render_pngs(&data, folder.path()).unwrap().iter().any(|path| path.ends_with("chain-1.png")));
     }
 }
 

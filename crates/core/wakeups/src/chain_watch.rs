@@ -203,6 +203,7 @@ mod tests {
     impl Followed {
         fn chain(stages: &[&str]) -> Self {
             let chain = FollowedChain {
+                declaration: None,
                 name: "c".into(),
                 stages: stages.iter().map(|name| FollowedStage::Comm((*name).to_owned())).collect(),
                 deadline_ns: 5 * MS,

@@ -115,11 +115,13 @@ pub fn shares(instance: &ChainInstance) -> String {
     let mut shares: Vec<(i64, ChainShare)> = ChainShare::ALL.into_iter().map(|share| (ns(share), share)).collect();
     shares.retain(|(ns, _)| *ns > 0);
     shares.sort_by_key(|(ns, share)| (std::cmp::Reverse(*ns), *share));
-    let shares: Vec<String> = shares.into_iter().map(|(ns, of)| format!("{} {}", share(of), latency(ns))).collect();
+    let shares: Vec<String> =
+        shares.into_iter().map(|(ns, of)| format!("{} {}", share_name(of), latency(ns))).collect();
     shares.join(", ")
 }
 
-fn share(share: ChainShare) -> &'static str {
+/// The name of a share of a ledger.
+pub fn share_name(share: ChainShare) -> &'static str {
     match share {
         ChainShare::Running => "running",
         ChainShare::Runnable => "runnable",

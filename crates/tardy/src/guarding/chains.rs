@@ -9,7 +9,7 @@ use account::brief::short::Short;
 use archive::chain::{ChainFinding, ChainInstance, Segment};
 use archive::reader::Run;
 use archive::watched::chain::{FollowedChain, MissedChain};
-use chains::declaration::ChainFile;
+use chains::declaration::{Chain, ChainFile, NotFollowed};
 use chains::recorded::Recorded;
 use ftrace::trace_dat::PagedTrace;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl GuardedChains {
         let Some(path) = &config.watch.chains else { return Ok(None) };
         let path = folder.join(path);
         let file = chained::declared(&path)?;
-        let followed: Result<_, String> = file.chain.iter().map(chained::followed).collect();
+        let followed: Result<_, NotFollowed> = file.chain.iter().map(Chain::followed).collect();
         let followed = followed.map_err(|why| UsageError(format!("{}: {why}", path.display())))?;
         Ok(Some(Self { path, file, followed }))
     }

@@ -74,7 +74,7 @@ mod tests {
         let mut shedding = Shedding::of(0.5);
         assert_eq!(weighed(&mut shedding, 0.4, 100), Vec::<usize>::new());
         assert_eq!(weighed(&mut shedding, 0.7, 2), [1, 2]);
-        assert_eq!(shedding.kinds(), [EventKind::Memory, EventKind::Charges]);
+        assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
         assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "a kind more would cost too much");
         assert_eq!(weighed(&mut shedding, 0.2, 6), [1]);
         assert_eq!(weighed(&mut shedding, 0.2, 6), [0]);

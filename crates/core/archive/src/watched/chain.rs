@@ -16,6 +16,10 @@ pub struct FollowedChain {
     /// Stimuli closer than half of it to the one before belong to its instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<i64>,
+    /// The chain as its file declares it, in TOML: for an account of the kept traces. `None` of an older program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
+    pub declaration: Option<String>,
 }
 
 /// The threads that can be a stage.

@@ -60,12 +60,13 @@ pub const KEPT_EVENTS: &[(&str, &str)] = &[
 choices! {
     /// A kind of events that a guard stops recording when it costs more than its budget. An account loses least by the first.
     pub enum EventKind {
-        /// Memory that the kernel hands out in page faults.
-        Memory = "memory",
-        /// CPU time that the kernel charges to a task.
-        Charges = "charges",
         /// Power states and frequencies of CPUs.
         Power = "power",
+        /// CPU time that the kernel charges to a task: without it, time that a hypervisor took looks like work of the task.
+        Charges = "charges",
+        /// Memory that the kernel hands out in page faults. Those of the watched threads alone are recorded, so it costs something only
+        /// where they have faults.
+        Memory = "memory",
         /// Timers, work queues, and calls between CPUs.
         Work = "work",
         /// Interrupts and softirqs.
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_names_a_cause_goes_last() {
-        assert_eq!(EventKind::of("kmem", "rss_stat"), EventKind::first(1)[0]);
+        assert_eq!(EventKind::of("power", "cpu_idle"), EventKind::first(1)[0]);
         assert_eq!(EventKind::of("sched", "sched_switch"), EventKind::Rest);
         assert_eq!(EventKind::of("irq", "softirq_entry"), EventKind::Interrupts);
         assert_eq!(EventKind::first(99), EventKind::ORDER);

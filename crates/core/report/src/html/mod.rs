@@ -6,6 +6,7 @@
 mod answer;
 mod block_requests;
 mod causes;
+mod chains;
 mod counted;
 mod counters;
 mod cpus;
@@ -96,6 +97,7 @@ pub fn body(page: &Page) -> String {
                     @if summary.stimulus_board.is_some() { li { a href="#stimulus-board" { (crate::stimulus::TITLE) } } }
                     @if !summary.roles.is_empty() { li { a href="#roles" { (crate::roles::TITLE) } } }
                     @if summary.storage.is_some() { li { a href="#block-requests" { "Where the time went" } } }
+                    @if !summary.chains.is_empty() { li { a href="#chains" { (chains::TITLE) } } }
                     @if plots.counters.is_some() { li { a href="#counters" { "Activity of the machine" } } }
                     @if !summary.counted.is_empty() { li { a href="#counted" { (crate::counted::TITLE) } } }
                     li { a href="#spikes" { "The worst " (word.many) } }
@@ -126,6 +128,7 @@ pub fn body(page: &Page) -> String {
             (stimulus::section(summary, plots))
             (roles::section(summary))
             (block_requests::section(summary))
+            (chains::section(summary, plots))
             (counters::section(summary, plots))
             (counted::section(summary, accounts))
             (spikes::section(&drawn.summary, accounts, plots))

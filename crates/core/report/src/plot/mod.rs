@@ -1,10 +1,11 @@
-//! The static pictures as SVG: histogram, latency over time, and one timeline per spike.
+//! The static pictures as SVG: histogram, latency over time, and one timeline per spike and per chain.
 //!
 //! One drawing serves two purposes. In the HTML report it uses the colours of the page's style sheet until the script
 //! replaces it by an interactive picture; as a PNG it includes the light colours of the same style sheet.
 
 pub mod axis;
 mod bins;
+pub mod chain;
 mod counters;
 mod drawing;
 pub mod flame;
@@ -32,6 +33,8 @@ pub struct Plots {
     pub counters: Option<String>,
     /// Of the stimulus board.
     pub board: Option<String>,
+    /// Of the worst instance of each chain, in the order of the summary; `None`: no instance has a ledger.
+    pub chains: Vec<Option<String>>,
     /// By spike number. Empty for those that only the script draws.
     pub spikes: BTreeMap<u32, String>,
 }
@@ -55,6 +58,7 @@ impl Plots {
             latency: latency::draw(data).map(|drawing| drawing.inline()),
             counters: counters::draw(data).map(|drawing| drawing.inline()),
             board: data.summary.stimulus_board.as_ref().and_then(histogram::draw_board).map(|drawing| drawing.inline()),
+            chains: data.summary.chains.iter().map(|account| Some(chain::draw(account)?.inline())).collect(),
             spikes,
         }
     }
@@ -68,6 +72,9 @@ pub fn drawings(data: &ReportData) -> Vec<(String, Drawing)> {
     drawings.extend(counters::draw(data).map(|drawing| ("counters.png".to_owned(), drawing)));
     let board = data.summary.stimulus_board.as_ref().and_then(histogram::draw_board);
     drawings.extend(board.map(|drawing| ("stimulus-board.png".to_owned(), drawing)));
+    for (number, account) in (1..).zip(&data.summary.chains) {
+        drawings.extend(chain::draw(account).map(|drawing| (format!("chain-{number}.png"), drawing)));
+    }
     for entry in data.summary.late_spikes() {
         let file = format!("spike-{:04}.png", entry.spike.number);
         drawings.extend(spike::draw(entry, &data.summary).map(|drawing| (file, drawing)));

@@ -3,6 +3,7 @@
 //! All times are CLOCK_MONOTONIC of the target. Perfetto assumes CLOCK_BOOTTIME for times without a clock; since all
 //! packets use the same clock, their relative times are correct.
 
+mod chains;
 mod edges;
 mod ftrace_event;
 mod kernel_packets;
@@ -13,6 +14,7 @@ use super::spike_choice::{self, SPIKE, SpikeChoice};
 use super::{ExportError, ExportFormat, ExportInput, ExportOption};
 use crate::recorded::{RecordedItem, Recording, Source, Stretch};
 use account::SpikeTrace;
+use archive::chain::ChainAccount;
 use archive::explanation::Explanation;
 use archive::sample::Sample;
 use archive::second_records::SecondRecords;
@@ -70,6 +72,7 @@ impl ExportFormat for Perfetto {
         spikes.sort_by_key(|spike| (spike.sample.due_ns, spike.number));
         let mut trace = PerfettoTrace::new(&data.summary);
         if choice == SpikeChoice::All {
+            trace.add_chains(&data.summary.chains);
             trace.add_seconds(&data.summary, &data.seconds);
             run.threads.values().for_each(|thread| trace.add_worst(thread.cpu, &thread.worst));
         }
@@ -120,6 +123,13 @@ impl PerfettoTrace {
         };
         trace.tracks.run(summary, &mut trace.file);
         trace
+    }
+
+    /// The critical paths of the chains.
+    pub fn add_chains(&mut self, accounts: &[ChainAccount]) {
+        for (number, account) in (0..).zip(accounts) {
+            chains::add(number, account, &mut self.tracks, &mut self.file);
+        }
     }
 
     /// The maximum of each second as a curve for each CPU.

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! This runs during the measurement, and a kernel without preemption does not release the CPU during a long read. So
-//! the symbol table is read once, in advance, and the names of tasks come from the trace itself and from short reads.
+//! a run reads the symbol table once, in advance, and the names of tasks come from the trace itself and from short reads.
 
 use super::capture::CpuPart;
 use super::late_interrupts::Recorded;
@@ -12,10 +12,14 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
-use ftrace::kernel_symbols::SymbolText;
+use ftrace::kernel_symbols::{SymbolText, excerpt_of};
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufReader;
+
+const SYMBOLS: &str = "/proc/kallsyms";
 
 /// The common part of every trace of a run.
 #[derive(Debug)]
@@ -24,15 +28,47 @@ pub struct Assembler {
     formats: EventFormats,
     layout: PageLayout,
     uname: String,
-    /// /proc/kallsyms; empty if it is not readable.
-    symbols: SymbolText,
+    symbols: Symbols,
     named: BTreeSet<u64>,
     gaps: Gaps,
 }
 
+/// The kernel's symbol table; empty if it is not readable.
+#[derive(Debug)]
+pub enum Symbols {
+    /// Its text, 10 MB.
+    Held(SymbolText),
+    /// It is read again for functions that have no name yet. Months have few of these, and memory is scarcer than time.
+    Reread,
+}
+
+impl Symbols {
+    /// Reads the table, which takes long: call it before the measurement.
+    pub fn held() -> Self {
+        Self::Held(SymbolText::new(std::fs::read_to_string(SYMBOLS).unwrap_or_default()))
+    }
+
+    fn excerpt(&self, addresses: &[u64]) -> String {
+        match self {
+            Self::Held(text) => text.excerpt(addresses),
+            Self::Reread => {
+                let lines = File::open(SYMBOLS).and_then(|file| excerpt_of(BufReader::new(file), addresses));
+                lines.unwrap_or_default()
+            }
+        }
+    }
+
+    fn name(&self, address: u64) -> Option<String> {
+        let lines = match self {
+            Self::Held(text) => return text.name(address).map(str::to_owned),
+            Self::Reread => self.excerpt(&[address]),
+        };
+        lines.split_whitespace().nth(2).map(str::to_owned)
+    }
+}
+
 impl Assembler {
-    /// Reads the kernel's symbol table, which takes long: call it before the measurement.
-    pub fn new(metadata: MetadataText, layout: PageLayout, gaps: Gaps) -> Self {
+    pub fn new(metadata: MetadataText, layout: PageLayout, symbols: Symbols, gaps: Gaps) -> Self {
         let uname = rustix::system::uname();
         let words = [uname.sysname(), uname.nodename(), uname.release(), uname.version(), uname.machine()];
         let formats = metadata.parse(ByteOrder::NATIVE).formats;
@@ -41,7 +77,7 @@ impl Assembler {
             formats,
             layout,
             uname: words.map(|word| word.to_string_lossy()).join(" "),
-            symbols: SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default()),
+            symbols,
             named: BTreeSet::new(),
             gaps,
         }
@@ -65,7 +101,7 @@ impl Assembler {
         let interrupted = match recorded.place {
             None => Interrupted::UserSpace,
             Some(place) => Interrupted::Kernel {
-                function: self.symbols.name(place.instruction).map(str::to_owned),
+                function: self.symbols.name(place.instruction),
                 code_before: place.code_before.iter().map(|byte| format!("{byte:02x}")).collect(),
             },
         };
@@ -73,9 +109,12 @@ impl Assembler {
         LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
     }
 
-    /// The kernel's functions; none if it hides them.
-    pub fn symbols(&self) -> &SymbolText {
-        &self.symbols
+    /// The kernel's functions; `None` if they are not held.
+    pub fn symbols(&self) -> Option<&SymbolText> {
+        match &self.symbols {
+            Symbols::Held(text) => Some(text),
+            Symbols::Reread => None,
+        }
     }
 
     fn file(&self, parts: &[CpuPart]) -> Vec<u8> {

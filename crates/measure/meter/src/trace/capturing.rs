@@ -1,7 +1,7 @@
 //! Handle of a running capturing thread.
 
 use super::arming::Armed;
-use super::assemble::Assembler;
+use super::assemble::{Assembler, Symbols};
 use super::capture::{
     self, Announcements, CaptureCounters, CaptureJob, Captured, CpuPart, MeasuredThread, bytes_of, received,
 };
@@ -85,7 +85,9 @@ impl Capturing {
         let pairs: Vec<(&str, &str)> = armed.events.iter().filter_map(|event| event.split_once(':')).collect();
         let metadata = instance.metadata(&pairs)?;
         let layout = instance.page_layout()?;
-        let assembler = Assembler::new(metadata, layout, gaps.clone());
+        let guards = announcements.as_ref().is_some_and(|from| from.bell.is_some());
+        let symbols = if guards { Symbols::Reread } else { Symbols::held() };
+        let assembler = Assembler::new(metadata, layout, symbols, gaps.clone());
         let mode = armed.snapshotter.mode();
         // Of the other modes the marker is in the trace itself.
         let marker = (mode == SnapshotMode::Flip).then(|| armed.snapshotter.marker()).transpose()?;
@@ -148,8 +150,8 @@ impl Capturing {
         late.iter().map(|one| self.assembler.with_function(one)).collect()
     }
 
-    /// The kernel's functions.
-    pub fn symbols(&self) -> &SymbolText {
+    /// The kernel's functions; `None` if they are not held.
+    pub fn symbols(&self) -> Option<&SymbolText> {
         self.assembler.symbols()
     }
 

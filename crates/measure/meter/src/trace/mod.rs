@@ -28,4 +28,4 @@ pub mod stacks;
 pub mod stitch;
 pub mod streamed;
 mod swap_notifications;
-pub mod wakeup;
+mod wakeup;

@@ -20,7 +20,7 @@ use archive::settings::Policy;
 use ftrace::byte_order::ByteOrder;
 use ftrace::tracefs::{Instance, RawPages, Tracefs};
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::sync::atomic::{
     AtomicBool,
     Ordering::{Relaxed, SeqCst},
@@ -299,9 +299,9 @@ pub fn filter_of(functions: &TimerFunctions) -> String {
 
 /// From the kernel's own symbol table; if the kernel hides its addresses, filters use names instead.
 fn timer_functions() -> TimerFunctions {
-    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
     let mut functions = TimerFunctions::default();
-    for line in symbols.lines() {
+    let symbols = File::open("/proc/kallsyms").map(BufReader::new);
+    for line in symbols.into_iter().flat_map(|symbols| symbols.lines().map_while(Result::ok)) {
         let mut words = line.split_whitespace();
         let (Some(address), Some(name)) = (words.next(), words.nth(1)) else { continue };
         functions.learn(name, u64::from_str_radix(address, 16).unwrap_or(0));

@@ -12,8 +12,8 @@ use archive::summary::RunSummary;
 use words::figures::latency;
 use words::vocabulary;
 
-const TIMESTAMP: u32 = 8;
-const TRACK_EVENT: u32 = 11;
+pub const TIMESTAMP: u32 = 8;
+pub const TRACK_EVENT: u32 = 11;
 const TRACK_DESCRIPTOR: u32 = 60;
 /// Sequence of packets with tracks, separate from the kernel's.
 const SEQUENCE: u64 = 2;
@@ -32,7 +32,7 @@ mod descriptor {
     pub const NANOSECONDS: u64 = 1;
 }
 
-mod event {
+pub mod event {
     pub const ANNOTATION: u32 = 4;
     pub const TYPE: u32 = 9;
     pub const TRACK: u32 = 11;
@@ -75,7 +75,7 @@ fn track_of(spike: &Spike, part: Part) -> u64 {
 }
 
 /// A value shown with a slice.
-enum Note<'a> {
+pub enum Note<'a> {
     Number(&'static str, i64),
     Text(&'static str, &'a str),
 }
@@ -146,14 +146,7 @@ impl Tracks {
         let title =
             format!("spike {}: CPU {}, {late} late, {}", spike.number, sample.cpu, vocabulary::reason(spike.reason));
         let group = track_of(spike, Part::Group);
-        let rank = self.next_rank();
-        packet_of(file, |message| {
-            message.message(TRACK_DESCRIPTOR, |track| {
-                track.unsigned(descriptor::UUID, group).unsigned(descriptor::PARENT, ROOT);
-                track.text(descriptor::NAME, &title).signed(descriptor::RANK, rank);
-                track.unsigned(descriptor::CHILD_ORDERING, descriptor::BY_RANK);
-            });
-        });
+        self.group(group, &title, "", file);
         for (part, name, meaning) in [
             (Part::Recorded, "recorded", "where the snapshot has events; nothing is known between snapshots"),
             (Part::WakeUp, "wake-up", "from the instant it was due to the instant its thread saw the clock"),
@@ -170,6 +163,21 @@ impl Tracks {
         if let Some(explanation) = view.explanation {
             findings(spike, explanation, file);
         }
+    }
+
+    /// A track below the root that holds others, in the order of their ranks.
+    pub fn group(&mut self, track: u64, name: &str, description: &str, file: &mut Message) {
+        let rank = self.next_rank();
+        packet_of(file, |message| {
+            message.message(TRACK_DESCRIPTOR, |group| {
+                group.unsigned(descriptor::UUID, track).unsigned(descriptor::PARENT, ROOT);
+                group.text(descriptor::NAME, name).signed(descriptor::RANK, rank);
+                group.unsigned(descriptor::CHILD_ORDERING, descriptor::BY_RANK);
+                if !description.is_empty() {
+                    group.text(descriptor::DESCRIPTION, description);
+                }
+            });
+        });
     }
 
     fn next_rank(&mut self) -> i64 {
@@ -278,7 +286,7 @@ pub fn markers(spike: &Spike, markers: &[(u64, String)], file: &mut Message) {
     }
 }
 
-fn describe_ranked(track: u64, parent: u64, name: &str, description: &str, rank: i64, file: &mut Message) {
+pub fn describe_ranked(track: u64, parent: u64, name: &str, description: &str, rank: i64, file: &mut Message) {
     packet_of(file, |message| {
         message.message(TRACK_DESCRIPTOR, |descriptor| {
             descriptor.unsigned(descriptor::UUID, track).unsigned(descriptor::PARENT, parent);
@@ -290,7 +298,7 @@ fn describe_ranked(track: u64, parent: u64, name: &str, description: &str, rank:
     });
 }
 
-fn slice(start_ns: i64, end_ns: i64, track: u64, category: &str, name: &str, notes: &[Note], file: &mut Message) {
+pub fn slice(start_ns: i64, end_ns: i64, track: u64, category: &str, name: &str, notes: &[Note], file: &mut Message) {
     if start_ns < end_ns {
         begin(start_ns, track, category, name, notes, file);
         end(end_ns, track, file);
