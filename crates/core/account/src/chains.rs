@@ -3,26 +3,47 @@
 use crate::spike_trace::SpikeTrace;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
+use archive::spike::Spike;
 use chains::declaration::Chain;
 use chains::recorded::{EVENTS_MAX, Recorded};
 use ftrace::trace_dat::PagedTrace;
+use std::ops::RangeInclusive;
 
 /// Instances of an account that keep their ledger, the worst ones.
 pub const LEDGERS: usize = 10;
 
 /// The events of the snapshots of a run; empty without any. One that cannot be read is a limit of the account.
 pub fn recorded(run: &Run) -> Vec<Recorded> {
-    let traced = run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none());
     let mut events_left = EVENTS_MAX;
-    let read = |number: u32| match SpikeTrace::open(run, number) {
-        Ok(trace) => {
-            let recorded = Recorded::within(&mut PagedTrace::open(trace.source()), events_left);
-            events_left = events_left.saturating_sub(recorded.events());
-            recorded
-        }
-        Err(error) => Recorded::unreadable(error.to_string()),
+    let mut read = |spike: &Spike| {
+        let recorded = recorded_around(run, spike, events_left);
+        events_left = events_left.saturating_sub(recorded.events());
+        recorded
     };
-    traced.map(|spike| spike.number).map(read).collect()
+    run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none()).map(&mut read).collect()
+}
+
+/// The events of one snapshot, at most so many.
+pub fn recorded_around(run: &Run, spike: &Spike, events_max: u64) -> Recorded {
+    match SpikeTrace::open(run, spike.number) {
+        Ok(trace) => Recorded::within(&mut PagedTrace::open(trace.source()), events_max, complete_span(run, spike)),
+        Err(error) => Recorded::unreadable(error.to_string()),
+    }
+}
+
+/// The span of which a snapshot has the events of every CPU. Whole pages are kept, so each CPU has some events before and after it, and a
+/// wake-up there may have no waker.
+fn complete_span(run: &Run, spike: &Spike) -> RangeInclusive<i64> {
+    let Some(snapshot) = &spike.snapshot else { return i64::MIN..=i64::MAX };
+    let overwritten = snapshot.coverage.iter().filter(|coverage| coverage.overwritten > 0);
+    let oldest_ns = overwritten.filter_map(|coverage| coverage.oldest_ns).max().unwrap_or(i64::MIN);
+    let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
+    let Some(trace) = settings.map(|settings| &settings.trace).filter(|_| !spike.requested) else {
+        return oldest_ns..=snapshot.frozen_ns;
+    };
+    let from_ns = spike.sample.due_ns.saturating_sub_unsigned(trace.margin_before_ns);
+    let to_ns = spike.sample.seen_ns().saturating_add_unsigned(trace.margin_after_ns);
+    from_ns.max(oldest_ns)..=to_ns.min(snapshot.frozen_ns)
 }
 
 /// The accounts of the chains that the run followed; empty if it followed none, or kept no trace.
@@ -38,4 +59,48 @@ pub fn followed(run: &Run) -> Vec<ChainAccount> {
     }
     let of = |chain| chains::account(&recordings, &Chain::of_followed(chain), LEDGERS);
     followed.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use archive::sample::Sample;
+    use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
+    use archive::spike::{Coverage, Snapshot, SpikeReason};
+    use fixtures::repository::repository_path;
+
+    fn coverage(cpu: u32, oldest_ns: i64, overwritten: u64) -> Coverage {
+        Coverage { cpu, oldest_ns: Some(oldest_ns), newest_ns: Some(9000), overwritten, dropped: 0 }
+    }
+
+    /// Due at 5000, seen at 6000, frozen at 8000.
+    fn spike(coverage: Vec<Coverage>) -> Spike {
+        let sample = Sample { cpu: 0, cycle: 0, due_ns: 5000, latency_ns: 1000 };
+        let snapshot = Snapshot {
+            mode: SnapshotMode::Flip,
+            frozen_ns: 8000,
+            swap_ns: 0,
+            blind_ns: 0,
+            coverage,
+            window_covered: true,
+            trace_bytes: 0,
+            steal_ns: None,
+            put_aside_ns: None,
+        };
+        Spike { snapshot: Some(snapshot), ..Spike::new(1, 0, 7, sample, SpikeReason::OverLimit) }
+    }
+
+    #[test]
+    fn events_beyond_the_margins_of_a_snapshot_and_of_an_emptier_buffer_do_not_count() {
+        let trace = TraceSettings { margin_before_ns: 3000, margin_after_ns: 500, ..TraceSettings::default() };
+        let mut run = Run::open(&repository_path("corpus/archives/v1")).unwrap();
+        run.manifest.as_mut().unwrap().settings = Some(RunSettings { trace, ..RunSettings::default() });
+        let early = vec![coverage(0, 100, 5), coverage(1, 4000, 0)];
+        assert_eq!(complete_span(&run, &spike(early.clone())), 2000..=6500, "nothing of CPU 1 was overwritten");
+        assert_eq!(complete_span(&run, &spike(vec![coverage(0, 100, 5), coverage(1, 4000, 5)])), 4000..=6500);
+        let saved = Spike { requested: true, ..spike(early) };
+        assert_eq!(complete_span(&run, &saved), 100..=8000, "up to the request");
+        let imported = Spike { snapshot: None, ..saved };
+        assert_eq!(complete_span(&run, &imported), i64::MIN..=i64::MAX);
+    }
 }

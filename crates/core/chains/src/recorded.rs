@@ -12,6 +12,7 @@ use explain::window::Window;
 use ftrace::page::GapKind;
 use ftrace::trace_dat::{PagedTrace, TraceItem};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 /// About 4 GiB of memory, with the intervals that they make.
 pub const EVENTS_MAX: u64 = 40_000_000;
@@ -65,11 +66,11 @@ impl Recorded {
 
     /// Reads a recording twice: its pages once, then its events in order of time.
     pub fn of(file: &mut PagedTrace<'_>) -> Self {
-        Self::within(file, EVENTS_MAX)
+        Self::within(file, EVENTS_MAX, i64::MIN..=i64::MAX)
     }
 
-    /// The same, with at most this many events.
-    pub fn within(file: &mut PagedTrace<'_>, events_max: u64) -> Self {
+    /// The same of the events in a span, with at most this many.
+    pub fn within(file: &mut PagedTrace<'_>, events_max: u64, span: RangeInclusive<i64>) -> Self {
         file.read_through(|_, _| {});
         let decoder = Decoder::new(&file.metadata);
         let precise = Precision { resolution_ns: 1, clock_spread_ns: 0 };
@@ -81,6 +82,9 @@ impl Recorded {
                 match item {
                     TraceItem::Record(record) => {
                         let event = decoder.event(&record);
+                        if !span.contains(&event.ts_ns) {
+                            continue;
+                        }
                         decoder.learn(&event, &mut reading.recorded.names, &file.metadata, i64::MAX);
                         if let Some(text) = decoder.marker(&event) {
                             reading.mark(&event, text);

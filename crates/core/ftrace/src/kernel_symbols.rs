@@ -1,8 +1,5 @@
 //! Names of kernel functions by address, from lines of `/proc/kallsyms`.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead};
-
 /// Symbols sorted by address. A full table has a quarter of a million.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
@@ -131,40 +128,6 @@ impl SymbolText {
     }
 }
 
-/// [`SymbolText::excerpt`] of a text that is read line by line, so that it need not be in memory.
-///
-/// # Errors
-/// Of the reader.
-pub fn excerpt_of(mut kallsyms: impl BufRead, addresses: &[u64]) -> io::Result<String> {
-    struct Candidate {
-        address: u64,
-        /// Start of the nearest symbol so far, and its lines by their number.
-        start: u64,
-        lines: Vec<(usize, String)>,
-    }
-    let mut candidates: Vec<Candidate> =
-        addresses.iter().map(|&address| Candidate { address, start: 0, lines: Vec::new() }).collect();
-    let (mut line, mut number) = (String::new(), 0);
-    while kallsyms.read_line(&mut line)? > 0 {
-        if let Some(start) = address_of(&line) {
-            let nearer = |candidate: &&mut Candidate| {
-                start <= candidate.address && start >= candidate.start && candidate.address - start <= SYMBOL_SIZE_MAX
-            };
-            for candidate in candidates.iter_mut().filter(nearer) {
-                if start > candidate.start {
-                    candidate.lines.clear();
-                    candidate.start = start;
-                }
-                candidate.lines.push((number, line.trim_end_matches('\n').to_owned()));
-            }
-        }
-        line.clear();
-        number += 1;
-    }
-    let found: BTreeMap<usize, String> = candidates.into_iter().flat_map(|candidate| candidate.lines).collect();
-    Ok(found.into_values().flat_map(|line| [line, "\n".to_owned()]).collect())
-}
-
 /// [`SymbolText::excerpt`] of a text that is used once.
 pub fn excerpt(kallsyms: &str, addresses: &[u64]) -> String {
     SymbolText::new(kallsyms.to_owned()).excerpt(addresses)
@@ -188,8 +151,6 @@ mod tests {
         assert_eq!(excerpt, "ffff3000 T c\nffff1000 t a [mod]\nffff1000 t alias\n");
         let (whole, part) = (KernelSymbols::parse(table), KernelSymbols::parse(&excerpt));
         assert!(asked.iter().all(|address| whole.find(*address) == part.find(*address)));
-        assert_eq!(excerpt_of(table.as_bytes(), &asked).unwrap(), excerpt);
-        assert_eq!(excerpt_of(table.as_bytes(), &[]).unwrap(), "");
         let text = SymbolText::new(table.to_owned());
         assert!(asked.iter().all(|address| whole.find(*address).map(|(name, _)| name) == text.name(*address)));
     }

@@ -4,14 +4,13 @@ use super::config::GuardConfig;
 use super::entry::{ChainAccount, LateStage};
 use crate::chained;
 use crate::exit::UsageError;
-use account::SpikeTrace;
 use account::brief::short::Short;
+use account::chains::recorded_around;
 use archive::chain::{ChainFinding, ChainInstance, Segment};
 use archive::reader::Run;
 use archive::watched::chain::{FollowedChain, MissedChain};
 use chains::declaration::{Chain, ChainFile, NotFollowed};
-use chains::recorded::Recorded;
-use ftrace::trace_dat::PagedTrace;
+use chains::recorded::EVENTS_MAX;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -51,9 +50,9 @@ impl GuardedChains {
     /// The account of a missed deadline, by the code that explains chains in recordings.
     pub fn account(&self, run: &Run, spike: u32, missed: &MissedChain) -> ExplainedChain {
         let chain = self.file.chain.iter().find(|chain| chain.name == missed.name);
-        let trace = SpikeTrace::open(run, spike).ok();
-        let found = chain.zip(trace).and_then(|(chain, trace)| {
-            let recorded = Recorded::of(&mut PagedTrace::open(trace.source()));
+        let kept = run.spikes.iter().find(|kept| kept.number == spike);
+        let found = chain.zip(kept).and_then(|(chain, kept)| {
+            let recorded = recorded_around(run, kept, EVENTS_MAX);
             let found = chains::account(&[recorded], chain, usize::MAX);
             let near = |stimulus_ns: i64| (stimulus_ns - missed.stimulus_ns).abs();
             let instance = found.instances.into_iter().min_by_key(|instance| near(instance.stimulus_ns))?;

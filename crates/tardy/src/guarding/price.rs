@@ -6,7 +6,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const BATCHES: usize = 25;
+const BATCHES: usize = 75;
 const ROUND_TRIPS: usize = 100;
 /// Where the machine is too busy to show it: more than an event costs on a usual machine, in ns.
 const UNKNOWN_NS: f64 = 300.0;

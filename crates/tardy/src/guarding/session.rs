@@ -176,6 +176,7 @@ impl Following<'_> {
             _ => {}
         }
         if let Some(spike) = self.known.take(event) {
+            self.guard.weighing.miss();
             self.account_for(spike);
         }
     }

@@ -8,14 +8,20 @@ const CALM_FIRST: Duration = Duration::from_secs(60);
 const CALM_MAX: Duration = Duration::from_secs(3600);
 /// Multiple of the budget above which two kinds go at once.
 const STORM: f64 = 4.0;
-/// Part of the budget below which it is calm.
-const CALM_SHARE: f64 = 0.8;
+/// Multiple of the budget above which the last kind goes: without it a guard names no cause.
+const BLIND: f64 = 1.25;
+/// Part of the budget below which there is room for a kind, with what shedding it saved.
+const ROOM: f64 = 0.95;
 
 /// The kinds that are shed, first kinds first.
 #[derive(Debug)]
 pub struct Shedding {
     budget_percent: f64,
     kinds: usize,
+    /// What each of these kinds cost, in percent of a CPU: the difference that shedding it made.
+    saved_percent: Vec<f64>,
+    /// The cost before the last shedding, whose effect is not known yet.
+    before_percent: Option<f64>,
     calm: Duration,
     /// Doubles when a kind that was recorded again had to be shed again.
     calm_needed: Duration,
@@ -24,7 +30,15 @@ pub struct Shedding {
 
 impl Shedding {
     pub fn of(budget_percent: f64) -> Self {
-        Self { budget_percent, kinds: 0, calm: Duration::ZERO, calm_needed: CALM_FIRST, restored_last: false }
+        Self {
+            budget_percent,
+            kinds: 0,
+            saved_percent: Vec::new(),
+            before_percent: None,
+            calm: Duration::ZERO,
+            calm_needed: CALM_FIRST,
+            restored_last: false,
+        }
     }
 
     pub fn kinds(&self) -> &'static [EventKind] {
@@ -33,19 +47,19 @@ impl Shedding {
 
     /// Takes the cost of a stretch into account. Returns the number of kinds to shed if it changes.
     pub fn weigh(&mut self, cost_percent: f64, stretch: Duration) -> Option<usize> {
-        if cost_percent > self.budget_percent {
-            self.calm = Duration::ZERO;
-            if self.kinds == EventKind::ORDER.len() {
-                return None;
-            }
-            if std::mem::take(&mut self.restored_last) {
-                self.calm_needed = (self.calm_needed * 2).min(CALM_MAX);
-            }
-            let step = if cost_percent > self.budget_percent * STORM { 2 } else { 1 };
-            self.kinds = (self.kinds + step).min(EventKind::ORDER.len());
-            return Some(self.kinds);
+        if let Some(before_percent) = self.before_percent.take() {
+            let shed = self.kinds - self.saved_percent.len();
+            let each = (before_percent - cost_percent).max(0.0) / shed.max(1) as f64;
+            self.saved_percent.resize(self.kinds, each);
         }
-        if self.kinds == 0 || cost_percent > self.budget_percent * CALM_SHARE {
+        let left = EventKind::ORDER.len() - self.kinds;
+        let too_much = self.budget_percent * if left == 1 { BLIND } else { 1.0 };
+        if left > 0 && cost_percent > too_much {
+            return Some(self.shed(cost_percent, left));
+        }
+        let Some(saved_percent) = self.saved_percent.last() else { return None };
+        if cost_percent + saved_percent > self.budget_percent * ROOM {
+            self.calm = Duration::ZERO;
             return None;
         }
         self.calm += stretch;
@@ -55,7 +69,19 @@ impl Shedding {
         self.calm = Duration::ZERO;
         self.restored_last = true;
         self.kinds -= 1;
+        self.saved_percent.truncate(self.kinds);
         Some(self.kinds)
+    }
+
+    fn shed(&mut self, cost_percent: f64, left: usize) -> usize {
+        self.calm = Duration::ZERO;
+        if std::mem::take(&mut self.restored_last) {
+            self.calm_needed = (self.calm_needed * 2).min(CALM_MAX);
+        }
+        let step = if cost_percent > self.budget_percent * STORM { 2 } else { 1 };
+        self.before_percent = Some(cost_percent);
+        self.kinds += step.min(left);
+        self.kinds
     }
 }
 
@@ -70,25 +96,35 @@ mod tests {
     }
 
     #[test]
-    fn kinds_go_one_by_one_and_return_after_a_calm_time() {
+    fn kinds_go_one_by_one_and_return_once_there_is_room_for_what_they_cost() {
         let mut shedding = Shedding::of(0.5);
         assert_eq!(weighed(&mut shedding, 0.4, 100), Vec::<usize>::new());
-        assert_eq!(weighed(&mut shedding, 0.7, 2), [1, 2]);
-        assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
-        assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "a kind more would cost too much");
-        assert_eq!(weighed(&mut shedding, 0.2, 6), [1]);
-        assert_eq!(weighed(&mut shedding, 0.2, 6), [0]);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 9.0, 10), [3, 5, 6], "all six kinds are shed");
+        assert_eq!(weighed(&mut shedding, 0.6, 1), [2], "the first one saved 0.1");
+        assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
+        assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "the second one cost 0.15");
+        assert_eq!(weighed(&mut shedding, 0.3, 6), [1]);
+        assert_eq!(weighed(&mut shedding, 0.36, 6), [0], "it would cost 0.46 again");
+        assert_eq!(weighed(&mut shedding, 9.0, 10), [2, 4, 6], "all six kinds are shed");
+    }
+
+    #[test]
+    fn the_last_kind_goes_only_where_it_must() {
+        let mut shedding = Shedding::of(0.5);
+        assert_eq!(weighed(&mut shedding, 0.6, 10), [1, 2, 3, 4, 5]);
+        assert!(!shedding.kinds().contains(&EventKind::Rest));
+        assert_eq!(weighed(&mut shedding, 0.63, 10), [6]);
     }
 
     #[test]
     fn a_kind_that_costs_too_much_again_waits_longer_each_time() {
         let mut shedding = Shedding::of(0.5);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 0.1, 6), [0]);
+        assert_eq!(weighed(&mut shedding, 0.3, 1), Vec::<usize>::new(), "it saved 0.4");
+        assert_eq!(weighed(&mut shedding, 0.05, 6), [0]);
         assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 0.1, 11), Vec::<usize>::new(), "twice the time");
-        assert_eq!(weighed(&mut shedding, 0.1, 1), [0]);
+        assert_eq!(weighed(&mut shedding, 0.3, 1), Vec::<usize>::new());
+        assert_eq!(weighed(&mut shedding, 0.05, 11), Vec::<usize>::new(), "twice the time");
+        assert_eq!(weighed(&mut shedding, 0.05, 1), [0]);
     }
 }

@@ -23,6 +23,10 @@ pub struct Weighing {
     cost: Option<CostMeter>,
     /// The stretch that is not weighed yet.
     stretch: Spent,
+    /// A miss was copied in it.
+    has_miss: bool,
+    /// Of the threads, in the last stretch without a miss.
+    threads_percent: f64,
     weighed_percent: Option<f64>,
 }
 
@@ -45,6 +49,8 @@ impl Weighing {
             spent: Spent::default(),
             cost: None,
             stretch: Spent::default(),
+            has_miss: false,
+            threads_percent: 0.0,
             weighed_percent: None,
         }
     }
@@ -72,6 +78,11 @@ impl Weighing {
         if self.stretch.elapsed < WEIGHED { None } else { self.weigh() }
     }
 
+    /// A miss was copied. The rate of accounts bounds what that costs; events that are not recorded would not make it cheaper.
+    pub fn miss(&mut self) {
+        self.has_miss = true;
+    }
+
     /// Ends a session: weighs what is left.
     pub fn end(&mut self) -> Option<Weighed> {
         self.cost = None;
@@ -86,7 +97,15 @@ impl Weighing {
         self.spent = self.spent.and(&stretch);
         let cost_percent = stretch.percent(self.event_ns.unwrap_or(0.0));
         let is_first = self.weighed_percent.replace(cost_percent).is_none();
-        Some(Weighed { cost_percent, shed: self.shedding.weigh(cost_percent, stretch.elapsed), is_first })
+        let threads_percent = Spent { events: 0, ..stretch }.percent(0.0);
+        let steady_percent = match std::mem::take(&mut self.has_miss) {
+            true => cost_percent - threads_percent + threads_percent.min(self.threads_percent),
+            false => {
+                self.threads_percent = threads_percent;
+                cost_percent
+            }
+        };
+        Some(Weighed { cost_percent, shed: self.shedding.weigh(steady_percent, stretch.elapsed), is_first })
     }
 
     /// The kinds of events that are not recorded.
@@ -127,5 +146,19 @@ mod tests {
         assert_eq!(weighing.end(), Some(Weighed { cost_percent: 0.2, shed: None, is_first: false }));
         assert_eq!(weighing.whole_percent(), 0.5);
         assert_eq!(weighing.end(), None);
+    }
+
+    #[test]
+    fn copying_a_miss_sheds_nothing_and_a_storm_of_events_beside_it_does() {
+        let mut weighing = Weighing { untraced: None, event_ns: Some(100.0), ..Weighing::of(0.5) };
+        let mut weigh = |threads_ns: u64, events: u64, has_miss: bool| {
+            weighing.stretch = Spent { events, ..spent(10, threads_ns) };
+            weighing.has_miss = has_miss;
+            weighing.end().unwrap()
+        };
+        assert_eq!(weigh(20_000_000, 100_000, false).shed, None, "0.2 % and 0.1 %");
+        let with_miss = weigh(500_000_000, 100_000, true);
+        assert!((with_miss.cost_percent - 5.1).abs() < 1e-9 && with_miss.shed.is_none(), "{with_miss:?}");
+        assert_eq!(weigh(500_000_000, 400_000, true).shed, Some(1), "0.4 % by events");
     }
 }

@@ -9,6 +9,7 @@ use archive::chain::{ChainAccount, ChainInstance, ChainShare, Segment};
 use archive::summary::RunSummary;
 use maud::{Markup, PreEscaped, html};
 use words::chain::{culprits, finding, limit, segment, share_name, unlinked, verdict};
+use words::sentence::sentence;
 
 /// The heading of the section, and its link.
 pub const TITLE: &str = "Chains";
@@ -40,10 +41,11 @@ fn chain(index: usize, account: &ChainAccount, still: Option<&str>) -> Markup {
         h3 { (said(account.name.0.as_str())) }
         p { (said(verdict(account))) "." }
         @if let Some(worst) = worst {
-            @for sentence in finding(worst, account.stages.len()) { p { (said(sentence)) "." } }
+            @let [place, cause] = finding(worst, account.stages.len());
+            p { (said(sentence(&place))) " " (said(cause)) "." }
         }
         @if account.findings.len() > 1 { p { "Causes of all: " (said(culprits(account))) "." } }
-        @for text in unlinked(account).into_iter().chain(account.limits.iter().map(limit)) { p.note { (said(text)) "." } }
+        @for text in unlinked(account).into_iter().chain(account.limits.iter().map(limit)) { p.note { (said(sentence(&text))) } }
         @if let Some(still) = still { div.picture { (PreEscaped(still)) } }
         @if let Some(worst) = account.worst().filter(|worst| !worst.segments.is_empty()) {
             (ledger(index, worst))
@@ -66,7 +68,7 @@ fn ledger(index: usize, instance: &ChainInstance) -> Markup {
         div.scroll tabindex="0" role="region" aria-labelledby={ "chain-ledger-" (index) } {
             table.ledger {
                 caption #{ "chain-ledger-" (index) } { "Ledger of the worst instance, from the stimulus to the end" }
-                thead { tr { th scope="col" { "share" } th.number scope="col" { "µs" } th.number scope="col" { "share" } } }
+                thead { tr { th scope="col" { "time" } th.number scope="col" { "µs" } th.number scope="col" { "share" } } }
                 tbody {
                     @for (share, ns) in sums {
                         tr {

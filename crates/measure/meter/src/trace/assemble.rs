@@ -12,14 +12,11 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
-use ftrace::kernel_symbols::{SymbolText, excerpt_of};
+use ftrace::kernel_symbols::SymbolText;
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::BufReader;
-
-const SYMBOLS: &str = "/proc/kallsyms";
 
 /// The common part of every trace of a run.
 #[derive(Debug)]
@@ -33,38 +30,32 @@ pub struct Assembler {
     gaps: Gaps,
 }
 
-/// The kernel's symbol table; empty if it is not readable.
+/// The kernel's symbol table, 8 MB; empty if it is not readable.
 #[derive(Debug)]
-pub enum Symbols {
-    /// Its text, 10 MB.
-    Held(SymbolText),
-    /// It is read again for functions that have no name yet. Months have few of these, and memory is scarcer than time.
-    Reread,
+pub struct Symbols {
+    text: OnceCell<SymbolText>,
+    /// Months have few spikes, and memory is scarcer than time.
+    between_spikes: bool,
 }
 
 impl Symbols {
     /// Reads the table, which takes long: call it before the measurement.
     pub fn held() -> Self {
-        Self::Held(SymbolText::new(std::fs::read_to_string(SYMBOLS).unwrap_or_default()))
+        Self { text: OnceCell::from(read_symbols()), between_spikes: true }
     }
 
-    fn excerpt(&self, addresses: &[u64]) -> String {
-        match self {
-            Self::Held(text) => text.excerpt(addresses),
-            Self::Reread => {
-                let lines = File::open(SYMBOLS).and_then(|file| excerpt_of(BufReader::new(file), addresses));
-                lines.unwrap_or_default()
-            }
-        }
+    /// Reads the table for the spikes that need it, each time.
+    pub fn reread() -> Self {
+        Self { text: OnceCell::new(), between_spikes: false }
     }
 
-    fn name(&self, address: u64) -> Option<String> {
-        let lines = match self {
-            Self::Held(text) => return text.name(address).map(str::to_owned),
-            Self::Reread => self.excerpt(&[address]),
-        };
-        lines.split_whitespace().nth(2).map(str::to_owned)
+    fn text(&self) -> &SymbolText {
+        self.text.get_or_init(read_symbols)
     }
+}
+
+fn read_symbols() -> SymbolText {
+    SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
 }
 
 impl Assembler {
@@ -101,7 +92,7 @@ impl Assembler {
         let interrupted = match recorded.place {
             None => Interrupted::UserSpace,
             Some(place) => Interrupted::Kernel {
-                function: self.symbols.name(place.instruction),
+                function: self.symbols.text().name(place.instruction).map(str::to_owned),
                 code_before: place.code_before.iter().map(|byte| format!("{byte:02x}")).collect(),
             },
         };
@@ -109,11 +100,15 @@ impl Assembler {
         LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
     }
 
-    /// The kernel's functions; `None` if they are not held.
-    pub fn symbols(&self) -> Option<&SymbolText> {
-        match &self.symbols {
-            Symbols::Held(text) => Some(text),
-            Symbols::Reread => None,
+    /// The kernel's functions; none if it hides them.
+    pub fn symbols(&self) -> &SymbolText {
+        self.symbols.text()
+    }
+
+    /// No spike waits for names.
+    pub fn rest(&mut self) {
+        if !self.symbols.between_spikes {
+            self.symbols.text.take();
         }
     }
 
@@ -164,7 +159,7 @@ impl Assembler {
         let addresses = kernel_addresses(&self.formats, self.records(parts));
         let unnamed: Vec<u64> = addresses.into_iter().filter(|address| !self.named.contains(address)).collect();
         if !unnamed.is_empty() {
-            self.metadata.kallsyms.push_str(&self.symbols.excerpt(&unnamed));
+            self.metadata.kallsyms.push_str(&self.symbols.text().excerpt(&unnamed));
             self.named.extend(unnamed);
         }
     }

@@ -86,7 +86,7 @@ impl Capturing {
         let metadata = instance.metadata(&pairs)?;
         let layout = instance.page_layout()?;
         let guards = announcements.as_ref().is_some_and(|from| from.bell.is_some());
-        let symbols = if guards { Symbols::Reread } else { Symbols::held() };
+        let symbols = if guards { Symbols::reread() } else { Symbols::held() };
         let assembler = Assembler::new(metadata, layout, symbols, gaps.clone());
         let mode = armed.snapshotter.mode();
         // Of the other modes the marker is in the trace itself.
@@ -150,8 +150,13 @@ impl Capturing {
         late.iter().map(|one| self.assembler.with_function(one)).collect()
     }
 
-    /// The kernel's functions; `None` if they are not held.
-    pub fn symbols(&self) -> Option<&SymbolText> {
+    /// No spike waits for names.
+    pub fn rest(&mut self) {
+        self.assembler.rest();
+    }
+
+    /// The kernel's functions.
+    pub fn symbols(&self) -> &SymbolText {
         self.assembler.symbols()
     }
 

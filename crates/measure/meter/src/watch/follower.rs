@@ -105,8 +105,9 @@ impl Follower {
     /// [`TraceError`].
     pub fn begin(&mut self, tids: &[i32]) -> Result<Additions, TraceError> {
         let allowed: Vec<u32> = tids.iter().filter_map(|tid| scheduling::allowed_cpus(*tid).ok()).flatten().collect();
-        if !tids.is_empty() && !self.mute_cpus.iter().any(|cpu| allowed.contains(cpu)) {
-            // Every system call of the machine would take longer, for nothing.
+        if !self.mute_cpus.iter().any(|cpu| allowed.contains(cpu)) {
+            // Every system call of the machine would take longer, for nothing. Of threads that come later, wake-ups without a switch show
+            // that it is needed.
             self.mute_cpus.clear();
         }
         if !self.mute_cpus.is_empty() {
