@@ -23,7 +23,7 @@ pub fn recorded(run: &Run) -> Vec<Recorded> {
     run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none()).map(&mut read).collect()
 }
 
-/// The events of one snapshot, at most so many.
+/// The first events of one snapshot, `events_max` at most.
 pub fn recorded_around(run: &Run, spike: &Spike, events_max: u64) -> Recorded {
     match SpikeTrace::open(run, spike.number) {
         Ok(trace) => Recorded::within(&mut PagedTrace::open(trace.source()), events_max, complete_span(run, spike)),

@@ -64,13 +64,13 @@ choices! {
         Power = "power",
         /// CPU time that the kernel charges to a task: without it, time that a hypervisor took looks like work of the task.
         Charges = "charges",
-        /// Memory that the kernel hands out in page faults. Those of the watched threads alone are recorded, so it costs something only
-        /// where they have faults.
-        Memory = "memory",
         /// Timers, work queues, and calls between CPUs.
         Work = "work",
         /// Interrupts and softirqs.
         Interrupts = "interrupts",
+        /// Memory that the kernel hands out in page faults. Those of the watched threads alone are recorded, so it costs something only
+        /// where they have faults.
+        Memory = "memory",
         /// Every other event: late wake-ups are then counted without a cause.
         Rest = "rest",
     }
