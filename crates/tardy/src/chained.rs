@@ -11,6 +11,7 @@ use answer::lay_out;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
 use chains::declaration::ChainFile;
+use chains::recorded::EVENTS_MAX;
 use proposals::lay_out as lay_out_proposals;
 use serde::Serialize;
 use std::fs;
@@ -56,7 +57,7 @@ pub fn of_recording(recorded: &Recorded<'_>) -> anyhow::Result<Vec<chains::recor
 /// # Errors
 /// A run without snapshots.
 pub fn of_run(run: &Run) -> Result<Vec<chains::recorded::Recorded>, UsageError> {
-    let recordings = account::chains::recorded(run);
+    let recordings = account::chains::recorded(run, EVENTS_MAX);
     if recordings.is_empty() {
         let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
         return Err(UsageError(text.into()));

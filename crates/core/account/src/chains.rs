@@ -3,24 +3,33 @@
 use crate::spike_trace::SpikeTrace;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
-use archive::spike::Spike;
+use archive::spike::{SaveRequest, Spike};
+use archive::watched::SAVED_NS;
+use archive::watched::chain::BEFORE_CHAIN_NS;
 use chains::declaration::Chain;
-use chains::recorded::{EVENTS_MAX, Recorded};
+use chains::recorded::Recorded;
 use ftrace::trace_dat::PagedTrace;
 use std::ops::RangeInclusive;
 
 /// Instances of an account that keep their ledger, the worst ones.
 pub const LEDGERS: usize = 10;
+/// Events of all snapshots that a page or a document accounts for: about 400 MB of memory.
+const SHOWN_EVENTS_MAX: u64 = 4_000_000;
+/// More chains than a program has.
+const SHOWN_MAX: usize = 64;
 
-/// The events of the snapshots of a run; empty without any. One that cannot be read is a limit of the account.
-pub fn recorded(run: &Run) -> Vec<Recorded> {
-    let mut events_left = EVENTS_MAX;
-    let mut read = |spike: &Spike| {
+/// The events of the snapshots of a run, `events_max` at most; empty without any. A snapshot that cannot be read is a limit of the account.
+pub fn recorded(run: &Run, events_max: u64) -> Vec<Recorded> {
+    let (mut events_left, mut recordings) = (events_max, Vec::new());
+    for spike in run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none()) {
+        if events_left == 0 {
+            break;
+        }
         let recorded = recorded_around(run, spike, events_left);
         events_left = events_left.saturating_sub(recorded.events());
-        recorded
-    };
-    run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none()).map(&mut read).collect()
+        recordings.push(recorded);
+    }
+    recordings
 }
 
 /// The first events of one snapshot, `events_max` at most.
@@ -38,11 +47,19 @@ fn complete_span(run: &Run, spike: &Spike) -> RangeInclusive<i64> {
     let overwritten = snapshot.coverage.iter().filter(|coverage| coverage.overwritten > 0);
     let oldest_ns = overwritten.filter_map(|coverage| coverage.oldest_ns).max().unwrap_or(i64::MIN);
     let settings = run.manifest.as_ref().and_then(|manifest| manifest.settings.as_ref());
-    let Some(trace) = settings.map(|settings| &settings.trace).filter(|_| !spike.requested) else {
-        return oldest_ns..=snapshot.frozen_ns;
+    let Some(settings) = settings else { return oldest_ns..=snapshot.frozen_ns };
+    let (from_ns, to_ns) = match (spike.requested, spike.request.as_ref().and_then(SaveRequest::missed_chain)) {
+        (false, _) => (
+            spike.sample.due_ns.saturating_sub_unsigned(settings.trace.margin_before_ns),
+            spike.sample.seen_ns().saturating_add_unsigned(settings.trace.margin_after_ns),
+        ),
+        (true, Some(missed)) => (missed.stimulus_ns.saturating_sub_unsigned(BEFORE_CHAIN_NS), i64::MAX),
+        (true, None) => {
+            let guard = settings.watch.as_ref().and_then(|watch| watch.guard.as_ref());
+            let saved_ns = guard.map_or(SAVED_NS, |guard| guard.saved_ns);
+            (snapshot.frozen_ns.saturating_sub_unsigned(saved_ns), i64::MAX)
+        }
     };
-    let from_ns = spike.sample.due_ns.saturating_sub_unsigned(trace.margin_before_ns);
-    let to_ns = spike.sample.seen_ns().saturating_add_unsigned(trace.margin_after_ns);
     from_ns.max(oldest_ns)..=to_ns.min(snapshot.frozen_ns)
 }
 
@@ -53,12 +70,12 @@ pub fn followed(run: &Run) -> Vec<ChainAccount> {
     if followed.is_empty() {
         return Vec::new();
     }
-    let recordings = recorded(run);
+    let recordings = recorded(run, SHOWN_EVENTS_MAX);
     if recordings.is_empty() {
         return Vec::new();
     }
-    let of = |chain| chains::account(&recordings, &Chain::of_followed(chain), LEDGERS);
-    followed.iter().map(of).collect()
+    let declared = followed.iter().filter_map(Chain::of_followed).take(SHOWN_MAX);
+    declared.map(|chain| chains::account(&recordings, &chain, LEDGERS)).collect()
 }
 
 #[cfg(test)]
@@ -66,7 +83,8 @@ mod tests {
     use super::*;
     use archive::sample::Sample;
     use archive::settings::{RunSettings, SnapshotMode, TraceSettings};
-    use archive::spike::{Coverage, Snapshot, SpikeReason};
+    use archive::spike::{Coverage, RequestSource, Snapshot, SpikeReason};
+    use archive::watched::chain::MissedChain;
     use fixtures::repository::repository_path;
 
     fn coverage(cpu: u32, oldest_ns: i64, overwritten: u64) -> Coverage {
@@ -100,6 +118,21 @@ mod tests {
         assert_eq!(complete_span(&run, &spike(vec![coverage(0, 100, 5), coverage(1, 4000, 5)])), 4000..=6500);
         let saved = Spike { requested: true, ..spike(early) };
         assert_eq!(complete_span(&run, &saved), 100..=8000, "up to the request");
+        let missed = MissedChain {
+            name: "arm".into(),
+            stimulus_ns: 5000 + i64::try_from(BEFORE_CHAIN_NS).unwrap(),
+            end_ns: 0,
+            deadline_ns: 1,
+            is_open: false,
+            instances: 1,
+            missed: 1,
+        };
+        let request = Some(SaveRequest::new(RequestSource::Chain(missed), ""));
+        assert_eq!(
+            complete_span(&run, &Spike { request, ..saved.clone() }),
+            5000..=8000,
+            "half a second before the chain"
+        );
         let imported = Spike { snapshot: None, ..saved };
         assert_eq!(complete_span(&run, &imported), i64::MIN..=i64::MAX);
     }

@@ -192,24 +192,24 @@ impl Chain {
         })
     }
 
-    /// The declaration of a chain that a watch followed.
-    pub fn of_followed(chain: &FollowedChain) -> Self {
-        let declared = chain.declaration.as_ref().and_then(|text| ChainFile::parse(text).ok());
-        if let Some(declared) = declared.and_then(|file| file.chain.into_iter().next()) {
-            return declared;
+    /// The declaration of a chain that a watch followed; `None` if it is wrong, as in a damaged archive.
+    pub fn of_followed(chain: &FollowedChain) -> Option<Self> {
+        if let Some(text) = &chain.declaration {
+            return ChainFile::parse(text).ok()?.chain.into_iter().next();
         }
         let stage = |stage: &FollowedStage| match stage {
             FollowedStage::Comm(comm) => Stage::Comm(comm.clone()),
             FollowedStage::Tid(tid) => Stage::Thread(ThreadId { tid: *tid }),
         };
-        Self {
+        let declared = Self {
             name: chain.name.clone(),
             deadline: Some(TimeSpan { ns: chain.deadline_ns }),
             period: chain.period_ns.map(|ns| TimeSpan { ns }),
             stimulus: if chain.by_timer { Stimulus::Timer } else { Stimulus::Wakeup },
             stages: chain.stages.iter().map(stage).collect(),
             end: End::Sleep,
-        }
+        };
+        (chain.deadline_ns > 0 && declared.check().is_ok()).then_some(declared)
     }
 
     fn check(&self) -> Result<(), ChainProblem> {
@@ -252,9 +252,11 @@ mod tests {
         "#;
         let chain = ChainFile::parse(text).unwrap().chain.remove(0);
         let followed = chain.followed().unwrap();
-        assert_eq!(Chain::of_followed(&followed), chain);
+        assert_eq!(Chain::of_followed(&followed).as_ref(), Some(&chain));
         let older = FollowedChain { declaration: None, ..followed };
-        assert_eq!(Chain::of_followed(&older), Chain { stimulus: Stimulus::Wakeup, ..chain.clone() });
+        assert_eq!(Chain::of_followed(&older), Some(Chain { stimulus: Stimulus::Wakeup, ..chain.clone() }));
+        assert_eq!(Chain::of_followed(&FollowedChain { deadline_ns: -1, ..older.clone() }), None);
+        assert_eq!(Chain::of_followed(&FollowedChain { stages: Vec::new(), ..older }), None);
         let without = Chain { deadline: None, ..chain.clone() };
         assert_eq!(without.followed(), Err(NotFollowed::NoDeadline("net".into())));
         let marked = Chain { end: End::Marker("done".into()), ..chain };

@@ -79,12 +79,12 @@ impl Recorded {
         let mut reading = Reading::new(shown, is_mono);
         'all: for (from_ns, to_ns) in file.slices() {
             for item in file.window(from_ns, to_ns).merged() {
+                if !span.contains(&i64::try_from(item.ts_ns()).unwrap_or(i64::MAX)) {
+                    continue;
+                }
                 match item {
                     TraceItem::Record(record) => {
                         let event = decoder.event(&record);
-                        if !span.contains(&event.ts_ns) {
-                            continue;
-                        }
                         decoder.learn(&event, &mut reading.recorded.names, &file.metadata, i64::MAX);
                         if let Some(text) = decoder.marker(&event) {
                             reading.mark(&event, text);

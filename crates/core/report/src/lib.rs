@@ -59,7 +59,7 @@ pub fn render_html_below(data: &ReportData, judgements: &[Judgement], above: &[P
     let page = html::Page { data, drawn: &drawn, accounts: &accounts, plots: &plots, judgements, above };
     let parts = [html::title(data), html::body(&page)];
     let page = parts.map(|part| printable_page(&part));
-    // The script draws neither.
+    // The script draws neither counters nor chains.
     let mut drawn = ReportData { counters: Vec::new(), ..drawn.into_owned() };
     drawn.summary.chains = Vec::new();
     template::fill(&page[0], &page[1], &drawn)

@@ -33,6 +33,8 @@ pub struct ThreadFacts {
     pub wake_ups: u64,
     /// Wake-ups with a real-time priority, and the last such priority.
     pub urgent: (u64, Option<i32>),
+    /// Instant of the record with its last name: the CPUs are read one after the other.
+    named_ns: u64,
 }
 
 impl ThreadFacts {
@@ -46,15 +48,20 @@ impl ThreadFacts {
         self.urgent.1.filter(|_| self.is_real_time()).or(self.prio)
     }
 
-    fn wake(&mut self, named: &Named<'_>) {
+    fn wake(&mut self, named: &Named<'_>, ts_ns: u64) {
         self.wake_ups += 1;
         if let Some(prio) = named.prio.filter(|prio| is_urgent(*prio)) {
-            self.urgent = (self.urgent.0 + 1, Some(prio));
+            let is_last = ts_ns >= self.named_ns || self.urgent.1.is_none();
+            self.urgent = (self.urgent.0 + 1, if is_last { Some(prio) } else { self.urgent.1 });
         }
-        self.learn(named);
+        self.learn(named, ts_ns);
     }
 
-    fn learn(&mut self, named: &Named<'_>) {
+    fn learn(&mut self, named: &Named<'_>, ts_ns: u64) {
+        if ts_ns < self.named_ns {
+            return;
+        }
+        self.named_ns = ts_ns;
         self.prio = named.prio.or(self.prio);
         if !named.is_named(&self.comm) && !named.comm().is_empty() {
             self.comm = String::from_utf8_lossy(named.comm()).into_owned();
@@ -149,13 +156,13 @@ impl Surveying<'_> {
             match noted {
                 Noted::Switch(threads) => {
                     for named in &threads {
-                        self.threads.entry(named.tid).or_default().learn(named);
+                        self.threads.entry(named.tid).or_default().learn(named, record.ts_ns);
                     }
                     self.silent.1 = None;
                 }
                 Noted::Waking(named) => {
                     self.wakers.extend(self.open_timer.map(|(_, function)| function));
-                    self.threads.entry(named.tid).or_default().wake(&named);
+                    self.threads.entry(named.tid).or_default().wake(&named, record.ts_ns);
                 }
                 Noted::Expiry(expiry) => {
                     self.open_timer = Some((cpu, expiry.function));
@@ -317,6 +324,18 @@ fn functions(file: &PagedTrace<'_>) -> TimerFunctions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_name_is_the_one_of_the_last_record_whichever_cpu_has_it() {
+        let named = |comm: &'static [u8], prio| Named { tid: 7, field: comm, prio: Some(prio) };
+        let mut thread = ThreadFacts::default();
+        thread.wake(&named(b"periods\0", 89), 2000);
+        thread.wake(&named(b"tardy-meter\0", 120), 1000);
+        thread.learn(&named(b"tardy-meter\0", 120), 1500);
+        assert_eq!((thread.comm.as_str(), thread.prio, thread.wake_ups), ("periods", Some(89), 2));
+        thread.wake(&named(b"robot\0", 70), 3000);
+        assert_eq!((thread.comm.as_str(), thread.urgent), ("robot", (2, Some(70))));
+    }
 
     #[test]
     fn the_descendants_of_a_thread_are_those_that_it_and_its_children_started() {

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Most bytes per write: without preemption the kernel occupies the CPU while it copies.
 const WRITE_BYTES: usize = 8 << 10;
 const LISTEN: Duration = Duration::from_millis(100);
-/// Where a bell rings for what cannot wait.
+/// With a bell, which rings for everything urgent.
 const LISTEN_TO_BELL: Duration = Duration::from_millis(500);
 
 /// The connection to the host, and the signals of this process.

@@ -18,7 +18,7 @@ const ROOM: f64 = 0.95;
 pub struct Shedding {
     budget_percent: f64,
     kinds: usize,
-    /// What each of these kinds cost, in percent of a CPU: the difference that shedding it made.
+    /// Cost of each of these kinds, in percent of a CPU: the difference that shedding it made.
     saved_percent: Vec<f64>,
     /// The cost before the last shedding, whose effect is not known yet.
     before_percent: Option<f64>,

@@ -10,6 +10,8 @@ use std::time::Duration;
 const READ_EVERY: Duration = Duration::from_millis(4500);
 /// Stretch over which the cost is weighed: two readings.
 const WEIGHED: Duration = Duration::from_secs(9);
+/// Stretches with a miss in a row; after more of them, copying is part of the cost.
+const IN_A_ROW_MAX: u8 = 6;
 
 /// The cost of the sessions of a watch.
 pub struct Weighing {
@@ -23,10 +25,12 @@ pub struct Weighing {
     cost: Option<CostMeter>,
     /// The stretch that is not weighed yet.
     stretch: Spent,
-    /// A miss was copied in it.
-    has_miss: bool,
+    /// Stretches, with this one, in which a miss may have been copied: copying may go on beyond the end of one.
+    stretches_with_miss: u8,
+    /// Stretches with a miss without one of the others between them.
+    misses_in_a_row: u8,
     /// Of the threads, in the last stretch without a miss.
-    threads_percent: f64,
+    threads_percent: Option<f64>,
     weighed_percent: Option<f64>,
 }
 
@@ -49,8 +53,9 @@ impl Weighing {
             spent: Spent::default(),
             cost: None,
             stretch: Spent::default(),
-            has_miss: false,
-            threads_percent: 0.0,
+            stretches_with_miss: 0,
+            misses_in_a_row: 0,
+            threads_percent: None,
             weighed_percent: None,
         }
     }
@@ -78,9 +83,9 @@ impl Weighing {
         if self.stretch.elapsed < WEIGHED { None } else { self.weigh() }
     }
 
-    /// A miss was copied. The rate of accounts bounds what that costs; events that are not recorded would not make it cheaper.
+    /// A miss was copied: fewer events would not make that cheaper, so it counts as little as the threads did before it.
     pub fn miss(&mut self) {
-        self.has_miss = true;
+        self.stretches_with_miss = 2;
     }
 
     /// Ends a session: weighs what is left.
@@ -98,13 +103,16 @@ impl Weighing {
         let cost_percent = stretch.percent(self.event_ns.unwrap_or(0.0));
         let is_first = self.weighed_percent.replace(cost_percent).is_none();
         let threads_percent = Spent { events: 0, ..stretch }.percent(0.0);
-        let steady_percent = match std::mem::take(&mut self.has_miss) {
-            true => cost_percent - threads_percent + threads_percent.min(self.threads_percent),
-            false => {
-                self.threads_percent = threads_percent;
-                cost_percent
-            }
+        let has_miss = self.stretches_with_miss > 0;
+        self.stretches_with_miss = self.stretches_with_miss.saturating_sub(1);
+        self.misses_in_a_row = if has_miss { self.misses_in_a_row.saturating_add(1) } else { 0 };
+        let steady_percent = match self.threads_percent.filter(|_| has_miss && self.misses_in_a_row <= IN_A_ROW_MAX) {
+            Some(before) => cost_percent - threads_percent + threads_percent.min(before),
+            None => cost_percent,
         };
+        if !has_miss {
+            self.threads_percent = Some(threads_percent);
+        }
         Some(Weighed { cost_percent, shed: self.shedding.weigh(steady_percent, stretch.elapsed), is_first })
     }
 
@@ -153,12 +161,14 @@ mod tests {
         let mut weighing = Weighing { untraced: None, event_ns: Some(100.0), ..Weighing::of(0.5) };
         let mut weigh = |threads_ns: u64, events: u64, has_miss: bool| {
             weighing.stretch = Spent { events, ..spent(10, threads_ns) };
-            weighing.has_miss = has_miss;
+            weighing.stretches_with_miss = u8::from(has_miss);
             weighing.end().unwrap()
         };
         assert_eq!(weigh(20_000_000, 100_000, false).shed, None, "0.2 % and 0.1 %");
         let with_miss = weigh(500_000_000, 100_000, true);
         assert!((with_miss.cost_percent - 5.1).abs() < 1e-9 && with_miss.shed.is_none(), "{with_miss:?}");
         assert_eq!(weigh(500_000_000, 400_000, true).shed, Some(1), "0.4 % by events");
+        let shed: Vec<_> = (0..10).map(|_| weigh(500_000_000, 1000, true).shed).collect();
+        assert!(shed[..4].iter().all(Option::is_none) && shed[4..].iter().any(Option::is_some), "{shed:?}");
     }
 }

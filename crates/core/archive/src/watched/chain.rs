@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Length of what is kept before the stimulus of a missed deadline: ordinary instances show what the late one did otherwise.
+pub const BEFORE_CHAIN_NS: u64 = 500_000_000;
+
 /// A chain to follow: the threads in the order in which each wakes the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -16,7 +19,7 @@ pub struct FollowedChain {
     /// Stimuli closer than half of it to the one before belong to its instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<i64>,
-    /// The chain as its file declares it, in TOML: for an account of the kept traces. `None` of an older program.
+    /// The chain as its file declares it, in TOML: for an account of the kept traces. `None` if an older version wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
     pub declaration: Option<String>,

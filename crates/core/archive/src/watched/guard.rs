@@ -68,8 +68,7 @@ choices! {
         Work = "work",
         /// Interrupts and softirqs.
         Interrupts = "interrupts",
-        /// Memory that the kernel hands out in page faults. Those of the watched threads alone are recorded, so it costs something only
-        /// where they have faults.
+        /// Memory that the kernel hands out in page faults. Only faults of the watched threads are recorded.
         Memory = "memory",
         /// Every other event: late wake-ups are then counted without a cause.
         Rest = "rest",

@@ -27,7 +27,7 @@ pub enum Noted<'a> {
 pub struct Named<'a> {
     pub tid: i32,
     /// Its name, in a field that may be longer.
-    field: &'a [u8],
+    pub field: &'a [u8],
     pub prio: Option<i32>,
 }
 

@@ -2,7 +2,8 @@
 //! it.
 //!
 //! This runs during the measurement, and a kernel without preemption does not release the CPU during a long read. So
-//! a run reads the symbol table once, in advance, and the names of tasks come from the trace itself and from short reads.
+//! a run reads the symbol table once, in advance, and the names of tasks come from the trace itself and from short reads. A guard reads it
+//! after a miss: in the months between, its memory counts for more.
 
 use super::capture::CpuPart;
 use super::late_interrupts::Recorded;

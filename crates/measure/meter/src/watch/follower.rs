@@ -239,13 +239,13 @@ impl Reading {
         {
             let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
             followed.wakeups.realtime_offset_ns = clock::realtime_ns() - clock::monotonic_ns();
-            let mut finished = Vec::new();
+            let (mut finished, missed) = (Vec::new(), followed.missed_chains.len());
             for event in self.waiting.drain(..ready) {
                 followed.apply(&event, &mut finished);
                 announced.extend(finished.drain(..).filter_map(|sample| followed.book(&sample).map(announced_of)));
             }
             followed.expire_chains(horizon_ns);
-            if !followed.missed_chains.is_empty() {
+            if followed.missed_chains.len() > missed {
                 self.bell.iter().for_each(Bell::ring);
             }
         }

@@ -21,6 +21,7 @@ use crate::trace::stacks::{StackSampling, THREADS_MAX};
 use archive::message::{Loss, LossKind, Message, Problem, Severity, ThreadProgress};
 use archive::settings::Policy;
 use archive::spike::{RequestSource, SaveRequest};
+use archive::watched::chain::BEFORE_CHAIN_NS;
 use archive::watched::guard::EventKind;
 use archive::watched::{PageFaults, SAVED_NS, WatchSettings, WatchedKind, WatchedSeries};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +38,6 @@ const LOOK_AROUND_NS: i64 = 200_000_000;
 const GUARD_LOOKS_NS: i64 = 2_000_000_000;
 /// Interval between stretches that programs ask to keep: each takes the time and the disk space of a whole buffer.
 const SAVE_RESTS_NS: i64 = 2_000_000_000;
-/// Length of what is kept before a chain's stimulus: ordinary instances show what the late one did otherwise.
-const CHAIN_BEFORE_NS: u64 = 500_000_000;
 const FIRST_CONTROL_NS: i64 = 1_000_000_000;
 const CONTROL_EVERY_NS: i64 = 2_000_000_000;
 /// Fewest samples of a series before a control is requested.
@@ -309,7 +308,7 @@ impl SampleSource for WatchedThreads<'_> {
     fn save(&mut self, now_ns: i64, request: &SaveRequest, last_try: bool) -> Option<Problem> {
         let saves = self.saves.as_ref()?;
         let saved_ns = match request.missed_chain() {
-            Some(missed) => now_ns.saturating_sub(missed.stimulus_ns).max(0).unsigned_abs() + CHAIN_BEFORE_NS,
+            Some(missed) => now_ns.saturating_sub(missed.stimulus_ns).max(0).unsigned_abs() + BEFORE_CHAIN_NS,
             None => self.request.guard.as_ref().map_or(SAVED_NS, |guard| guard.saved_ns),
         };
         let asked_ns = now_ns.saturating_sub_unsigned(saved_ns);

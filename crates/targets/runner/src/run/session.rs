@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Interval of checks for stop requests and time limits.
 const POLL: Duration = Duration::from_millis(100);
 /// While a guard measures, for months: what the meter sends wakes it at once.
-const POLL_GUARDING: Duration = Duration::from_millis(500);
+const POLL_GUARDING: Duration = Duration::from_millis(250);
 /// Time for a stuck meter to react to a stop request.
 const LAST_CHANCE: Duration = Duration::from_secs(3);
 const EXIT_LIMIT: Duration = Duration::from_secs(10);
