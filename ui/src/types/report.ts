@@ -553,7 +553,7 @@ by_timer: boolean,
  */
 period_ns: number | null, 
 /**
- * The chain as its file declares it, in TOML: for an account of the kept traces. `None` of an older program.
+ * The chain as its file declares it, in TOML: for an account of the kept traces. `None` if an older version wrote it.
  */
 declaration?: string, };
 
