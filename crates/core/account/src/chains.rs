@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn events_beyond_the_margins_of_a_snapshot_and_of_an_emptier_buffer_do_not_count() {
         let trace = TraceSettings { margin_before_ns: 3000, margin_after_ns: 500, ..TraceSettings::default() };
-        let mut run = Run::open(&repository_path("corpus/archives/v1")).unwrap();
+        let mut run = Run::open(repository_path("corpus/archives/v1")).unwrap();
         run.manifest.as_mut().unwrap().settings = Some(RunSettings { trace, ..RunSettings::default() });
         let early = vec![coverage(0, 100, 5), coverage(1, 4000, 0)];
         assert_eq!(complete_span(&run, &spike(early.clone())), 2000..=6500, "nothing of CPU 1 was overwritten");

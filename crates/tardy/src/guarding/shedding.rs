@@ -57,7 +57,7 @@ impl Shedding {
         if left > 0 && cost_percent > too_much {
             return Some(self.shed(cost_percent, left));
         }
-        let Some(saved_percent) = self.saved_percent.last() else { return None };
+        let saved_percent = self.saved_percent.last()?;
         if cost_percent + saved_percent > self.budget_percent * ROOM {
             self.calm = Duration::ZERO;
             return None;

@@ -230,7 +230,7 @@ mod tests {
 
     /// Of spike 11 of an archive in the corpus, which has one finding.
     fn miss() -> entry::Account {
-        let run = Run::open(&repository_path("corpus/archives/v1")).unwrap();
+        let run = Run::open(repository_path("corpus/archives/v1")).unwrap();
         let brief = BriefSpike::of(&account::Account::of(run, ExplanationSource::Traces), 11).unwrap();
         entry::Account {
             session: Short::name("s"),
