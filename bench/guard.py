@@ -32,6 +32,8 @@ config.write_text(budget + "[accounts]\nper_minute = 600\nburst = 600\nrest = \"
 
 
 started = []
+# Only an exit by Python ends the programs that it started.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 @atexit.register
