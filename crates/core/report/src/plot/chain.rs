@@ -2,7 +2,8 @@
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
-use super::layout::{blocks, shortened};
+use super::lane::{LANE, draw_blocks, draw_legend, legend, legend_height};
+use super::layout::shortened;
 use crate::number;
 use archive::chain::{ChainAccount, ChainInstance, ChainShare};
 use archive::explanation::{OwnerKind, Segment};
@@ -14,9 +15,7 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 164.0;
 const RIGHT: f64 = 944.0;
 const TOP: f64 = 26.0;
-const LANE: f64 = 24.0;
 const LANE_STEP: f64 = 34.0;
-const LEGEND_STEP: f64 = 20.0;
 /// Most stages in a picture; the table below it has all.
 const STAGES_MAX: usize = 24;
 
@@ -27,13 +26,10 @@ pub fn draw(account: &ChainAccount) -> Option<Drawing> {
     let latency_ns = instance.latency_ns() as f64;
     let bottom = TOP + stages.len() as f64 * LANE_STEP;
     let x = Axis::linear(-0.02 * latency_ns, 1.06 * latency_ns, LEFT, RIGHT);
-    let used: Vec<ChainShare> = ChainShare::ALL
-        .into_iter()
-        .filter(|share| instance.segments.iter().any(|segment| segment.share() == *share))
-        .collect();
-    let legend = legend_places(&used);
-    let rows = legend.last().map_or(0.0, |(_, row)| row + 1.0);
-    let mut drawing = Drawing::new(WIDTH, bottom + 36.0 + rows * LEGEND_STEP, label(account, instance));
+    let used =
+        ChainShare::ALL.into_iter().filter(|share| instance.segments.iter().any(|segment| segment.share() == *share));
+    let legend = legend(used.map(|share| (looks_like(share), share_name(share))), LEFT, RIGHT);
+    let mut drawing = Drawing::new(WIDTH, bottom + 36.0 + legend_height(&legend), label(account, instance));
     for tick in x.ticks(8) {
         drawing.line("grid", x.at(tick), TOP, x.at(tick), bottom);
         drawing.text("tick", x.at(tick), bottom + 16.0, Anchor::Middle, &number::axis_time(tick));
@@ -54,13 +50,7 @@ pub fn draw(account: &ChainAccount) -> Option<Drawing> {
         drawing.line("limit", at, TOP - 6.0, at, bottom);
         drawing.text("limit-label", at, TOP - 10.0, Anchor::Middle, "deadline");
     }
-    for (share, (left, row)) in used.into_iter().zip(legend) {
-        let (key, top) = (key(share), bottom + 34.0 + row * LEGEND_STEP);
-        for class in [format!("kind-{key}"), format!("pattern-{key}")] {
-            drawing.rect(&class, left, top, 18.0, 12.0);
-        }
-        drawing.text("tick", left + 24.0, top + 10.0, Anchor::Start, share_name(share));
-    }
+    draw_legend(&mut drawing, &legend, bottom + 34.0);
     Some(drawing)
 }
 
@@ -93,29 +83,7 @@ fn draw_stage(drawing: &mut Drawing, instance: &ChainInstance, stage: usize, x: 
             name: segment(part)[1].clone(),
         })
         .collect();
-    for block in blocks(&segments, x) {
-        let key = vocabulary::owner_kind_key(block.kind);
-        for class in [format!("block kind-{key}"), format!("pattern-{key}")] {
-            drawing.rect(&class, block.x, top, block.width, LANE);
-        }
-        if let Some(label) = shortened(block.name, block.width) {
-            let middle = block.x + block.width / 2.0;
-            drawing.text(&format!("block-label on-{key}"), middle, top + 16.0, Anchor::Middle, &label);
-        }
-    }
-}
-
-fn legend_places(used: &[ChainShare]) -> Vec<(f64, f64)> {
-    let (mut left, mut row) = (LEFT, 0.0);
-    let place = |share: &ChainShare| {
-        let width = 24.0 + share_name(*share).len() as f64 * 6.4 + 20.0;
-        if left + width > RIGHT && left > LEFT {
-            (left, row) = (LEFT, row + 1.0);
-        }
-        left += width;
-        (left - width, row)
-    };
-    used.iter().map(place).collect()
+    draw_blocks(drawing, &segments, x, top);
 }
 
 fn label(account: &ChainAccount, instance: &ChainInstance) -> String {

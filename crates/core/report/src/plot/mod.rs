@@ -11,6 +11,7 @@ mod drawing;
 pub mod flame;
 mod histogram;
 pub mod history;
+mod lane;
 mod latency;
 mod layout;
 mod spike;

@@ -2,9 +2,10 @@
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing};
-use super::layout::{blocks, shortened};
+use super::lane::{LANE, draw_blocks, draw_legend, legend, legend_height};
+use super::layout::shortened;
 use crate::number;
-use archive::explanation::{Explanation, Lane, OwnerKind};
+use archive::explanation::{Explanation, Lane};
 use archive::summary::{RunSummary, SpikeSummary};
 use words::vocabulary;
 
@@ -13,9 +14,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 944.0;
 const BAND_TOP: f64 = 26.0;
 const BAND: f64 = 20.0;
-const LANE: f64 = 24.0;
 const LANE_STEP: f64 = 30.0;
-const LEGEND_STEP: f64 = 20.0;
 /// Most lanes of a static picture, to keep it readable; the interactive one has all.
 const LANES_MAX: usize = 16;
 
@@ -24,15 +23,13 @@ pub fn draw(entry: &SpikeSummary, summary: &RunSummary) -> Option<Drawing> {
     let lanes = ordered(&explanation.lanes, entry.spike.sample.cpu);
     let kinds = vocabulary::OWNER_KINDS
         .into_iter()
-        .filter(|kind| lanes.iter().any(|lane| lane.segments.iter().any(|segment| segment.kind == *kind)))
-        .collect::<Vec<_>>();
+        .filter(|kind| lanes.iter().any(|lane| lane.segments.iter().any(|segment| segment.kind == *kind)));
+    let legend = legend(kinds.map(|kind| (kind, vocabulary::owner_kind(kind))), LEFT, RIGHT);
     let lanes_top = BAND_TOP + BAND + 10.0;
     let lanes_bottom = lanes_top + lanes.len() as f64 * LANE_STEP;
     let latency = entry.latency_ns.max(1) as f64;
     let x = Axis::linear(-0.2 * latency, 1.15 * latency, LEFT, RIGHT);
-    let legend = legend_places(&kinds);
-    let rows = legend.last().map_or(0.0, |(_, row)| row + 1.0);
-    let height = lanes_bottom + 36.0 + rows * LEGEND_STEP;
+    let height = lanes_bottom + 36.0 + legend_height(&legend);
     let mut drawing = Drawing::new(WIDTH, height, label(entry, explanation));
     for tick in x.ticks(8) {
         drawing.line("grid", x.at(tick), BAND_TOP, x.at(tick), lanes_bottom);
@@ -56,28 +53,8 @@ pub fn draw(entry: &SpikeSummary, summary: &RunSummary) -> Option<Drawing> {
         drawing.line("instant", x.at(value), BAND_TOP - 6.0, x.at(value), lanes_bottom);
         drawing.text("instant-label", x.at(value), BAND_TOP - 10.0, Anchor::Middle, &text);
     }
-    for (kind, (left, row)) in kinds.into_iter().zip(legend) {
-        let (key, top) = (vocabulary::owner_kind_key(kind), lanes_bottom + 34.0 + row * LEGEND_STEP);
-        for class in [format!("kind-{key}"), format!("pattern-{key}")] {
-            drawing.rect(&class, left, top, 18.0, 12.0);
-        }
-        drawing.text("tick", left + 24.0, top + 10.0, Anchor::Start, vocabulary::owner_kind(kind));
-    }
+    draw_legend(&mut drawing, &legend, lanes_bottom + 34.0);
     Some(drawing)
-}
-
-/// Position of each legend entry: words of different length, wrapped at the right edge.
-fn legend_places(kinds: &[OwnerKind]) -> Vec<(f64, f64)> {
-    let (mut left, mut row) = (LEFT, 0.0);
-    let place = |kind: &OwnerKind| {
-        let width = 24.0 + vocabulary::owner_kind(*kind).len() as f64 * 6.4 + 20.0;
-        if left + width > RIGHT && left > LEFT {
-            (left, row) = (LEFT, row + 1.0);
-        }
-        left += width;
-        (left - width, row)
-    };
-    kinds.iter().map(place).collect()
 }
 
 /// The late CPU first, then its neighbours.
@@ -124,14 +101,5 @@ fn draw_mark(drawing: &mut Drawing, x: f64, top: f64) {
 fn draw_lane(drawing: &mut Drawing, lane: &Lane, late: bool, x: &Axis, top: f64) {
     let class = if late { "lane-label late" } else { "lane-label" };
     drawing.text(class, LEFT - 8.0, top + 16.0, Anchor::End, &format!("CPU {}", lane.cpu));
-    for block in blocks(&lane.segments, x) {
-        let key = vocabulary::owner_kind_key(block.kind);
-        for class in [format!("block kind-{key}"), format!("pattern-{key}")] {
-            drawing.rect(&class, block.x, top, block.width, LANE);
-        }
-        if let Some(label) = shortened(block.name, block.width) {
-            let middle = block.x + block.width / 2.0;
-            drawing.text(&format!("block-label on-{key}"), middle, top + 16.0, Anchor::Middle, &label);
-        }
-    }
+    draw_blocks(drawing, &lane.segments, x, top);
 }
