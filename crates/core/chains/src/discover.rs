@@ -92,7 +92,7 @@ impl Woken {
     fn of(recorded: &Recorded) -> Self {
         let mut woken = Self::default();
         for (tid, life) in &recorded.threads {
-            if is_of_the_kernel(recorded, *tid) {
+            if is_of_the_kernel(recorded, *tid) || is_of_this_tool(&recorded.names.comm(*tid)) {
                 continue;
             }
             woken.wakes.insert(*tid, life.wakes.len());
@@ -121,6 +121,11 @@ impl Woken {
 fn is_of_the_kernel(recorded: &Recorded, tid: i32) -> bool {
     let comm = recorded.names.comm(tid);
     is_carrier(&recorded.names, tid) || comm.contains('/') || comm.starts_with("rcu")
+}
+
+/// `tardy`, `tardy-meter`, `tardy:follow`.
+fn is_of_this_tool(comm: &str) -> bool {
+    comm.strip_prefix("tardy").is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':']))
 }
 
 fn root_of(recorded: &Recorded, tid: i32, routes: &[Route]) -> Option<ProposedStimulus> {
@@ -211,6 +216,15 @@ mod tests {
 
     fn instance(stimulus_ns: i64) -> ChainInstance {
         ChainInstance { stimulus_ns, end_ns: stimulus_ns + 1, is_open: false, stages: Vec::new(), segments: Vec::new() }
+    }
+
+    #[test]
+    fn threads_that_record_are_not_proposed() {
+        for (comm, own) in
+            [("tardy", true), ("tardy:follow", true), ("tardy-meter", true), ("tardyd", false), ("", false)]
+        {
+            assert_eq!(is_of_this_tool(comm), own, "{comm}");
+        }
     }
 
     #[test]

@@ -207,7 +207,11 @@ pub fn limit(limit: &ChainLimit) -> String {
     match limit {
         ChainLimit::NoThread { stage } => format!("the recording has no `{}`", stage.0),
         ChainLimit::EventsAbsent(absent) => {
-            format!("the recording lacks {}; record them with `-e sched -e irq -e timer`", absent.join(", "))
+            let absent = absent.join(", ");
+            format!(
+                "the recording lacks {absent}: hand-overs that these show have no origin; `tardy watch --chain` records them, \
+                 as does trace-cmd with `-e sched -e irq -e timer`"
+            )
         }
         ChainLimit::EventsLost(lost) => {
             format!("{} lost; instances across a gap are missing or unknown", counted(*lost, "event"))

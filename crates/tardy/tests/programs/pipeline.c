@@ -1,6 +1,7 @@
-// A chain of two threads over a pipe: pipe-sensor wakes every 10 ms by its timer and writes, pipe-motor reads and works for 0.2 ms. In
-// each 50th cycle it works for 7 ms, or while the argument is `hog`, pipe-hog has its CPU meanwhile.
+// A chain of two threads: pipe-sensor wakes every 10 ms by its timer and writes, pipe-motor reads and works for 0.2 ms. In each 50th cycle
+// it works for 7 ms, or with the argument `hog`, pipe-hog has its CPU meanwhile. They write to a pipe, or with `packet` to a UDP socket.
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -59,10 +60,19 @@ static void *hog(void *unused) {
   return unused;
 }
 
+static int connect_by_packets(void) {
+  struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof place;
+  ends[0] = socket(AF_INET, SOCK_DGRAM, 0);
+  ends[1] = socket(AF_INET, SOCK_DGRAM, 0);
+  return bind(ends[0], (struct sockaddr *)&place, length) || getsockname(ends[0], (struct sockaddr *)&place, &length) ||
+         connect(ends[1], (struct sockaddr *)&place, length);
+}
+
 int main(int count, char **words) {
   pthread_t thread;
   hogs = count > 1 && !strcmp(words[1], "hog");
-  if (pipe(ends))
+  if (count > 2 && !strcmp(words[2], "packet") ? connect_by_packets() : pipe(ends))
     return 1;
   pthread_create(&thread, NULL, motor, NULL);
   if (hogs)

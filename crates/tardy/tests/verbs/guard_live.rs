@@ -148,7 +148,17 @@ stages = ["pipe-sensor", "pipe-motor"]
 
 #[test]
 fn a_missed_deadline_of_a_chain_names_the_stage_and_its_cause() {
-    let Some(mut guarded) = Guarded::beside("pipeline", &["hog"]) else { return };
+    the_hog_of_a_chain_is_named("pipe");
+}
+
+/// The softirq of the sender hands over.
+#[test]
+fn a_chain_over_a_socket_is_followed_as_far() {
+    the_hog_of_a_chain_is_named("packet");
+}
+
+fn the_hog_of_a_chain_is_named(link: &str) {
+    let Some(mut guarded) = Guarded::beside("pipeline", &["hog", link]) else { return };
     fs::write(guarded.folder.path().join("chains.toml"), CHAIN).unwrap();
     guarded.start_with(&["--comm", "pipe-*", "--chain", "chains.toml"]);
     let names_the_hog = |entry: &Value| {

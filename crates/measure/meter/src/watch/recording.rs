@@ -17,6 +17,10 @@ use wakeups::timer_functions::TimerFunctions;
 /// memory continuously.
 const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
 
+/// Events that show who raised a softirq and who queued a work item. Without them, a hand-over by UDP or by a work queue has no origin, and
+/// its chain ends there. Only a followed chain is worth their cost.
+const IN_CHAINS: [(&str, &str); 2] = [("irq", "softirq_raise"), ("workqueue", "workqueue_queue_work")];
+
 /// With more threads than this, page faults of all threads are recorded: the length of a filter is limited.
 const FILTERED_MAX: usize = 120;
 
@@ -43,14 +47,14 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Replaces the filters of a snapshotter that is armed but not started.
+    /// Replaces the filters of a snapshotter that is armed but not started, and adds the events of chains where they are followed.
     ///
     /// # Errors
     /// [`TraceError`].
     pub fn of(
         snapshotter: Option<&mut Armed>,
         functions: &TimerFunctions,
-        tids: &[i32],
+        (tids, follows_chains): (&[i32], bool),
         lateness: Lateness,
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
@@ -67,6 +71,14 @@ impl Recording {
             false => Vec::new(),
         };
         armed.events.extend(in_faults.iter().map(|event| format!("kmem:{event}")));
+        for (system, event) in IN_CHAINS.into_iter().filter(|_| follows_chains) {
+            let mut is_known = false;
+            for instance in &instances {
+                is_known = instance.enable_event(system, event)?;
+            }
+            let events = if is_known { &mut armed.events } else { &mut armed.events_absent };
+            events.push(format!("{system}:{event}"));
+        }
         let mut maxima = None;
         if armed.snapshotter.mode() == SnapshotMode::Onmax {
             armed.snapshotter.leaves_maxima_to_others();
