@@ -11,9 +11,11 @@ use answer::lay_out;
 use archive::chain::ChainAccount;
 use archive::reader::Run;
 use chains::declaration::ChainFile;
+use chains::event_name::EventName;
 use chains::recorded::EVENTS_MAX;
 use proposals::lay_out as lay_out_proposals;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use words::printable::printable;
@@ -44,20 +46,23 @@ pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
     ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
 }
 
-/// The events of a recording of another tool.
+/// The events of a recording of another tool. `declared`: those that begin or end chains.
 ///
 /// # Errors
 /// A recording that cannot be read, or has no events.
-pub fn of_recording(recorded: &Recorded<'_>) -> anyhow::Result<Vec<chains::recorded::Recorded>> {
-    recording::with_events(recorded, |trace| vec![chains::recorded::Recorded::of(trace)])
+pub fn of_recording(
+    recorded: &Recorded<'_>,
+    declared: &BTreeSet<EventName>,
+) -> anyhow::Result<Vec<chains::recorded::Recorded>> {
+    recording::with_events(recorded, |trace| vec![chains::recorded::Recorded::of(trace, declared)])
 }
 
 /// The events of the snapshots of a run. One that cannot be read is a limit of the answer.
 ///
 /// # Errors
 /// A run without snapshots.
-pub fn of_run(run: &Run) -> Result<Vec<chains::recorded::Recorded>, UsageError> {
-    let recordings = account::chains::recorded(run, EVENTS_MAX);
+pub fn of_run(run: &Run, declared: &BTreeSet<EventName>) -> Result<Vec<chains::recorded::Recorded>, UsageError> {
+    let recordings = account::chains::recorded(run, declared, EVENTS_MAX);
     if recordings.is_empty() {
         let text = "the run has no snapshots to look for chains in; record a whole trace and name its file";
         return Err(UsageError(text.into()));
@@ -92,7 +97,7 @@ pub fn show_snapshots(archive: &Path, file: &ChainFile, path: &Path) -> anyhow::
     let mut page = Page::for_stdout();
     page.line("");
     page.print()?;
-    match of_run(&run) {
+    match of_run(&run, &file.events()) {
         Ok(recordings) => {
             show(&recordings, file, Shown { json: false, more: false, named: (archive, path) })?;
         }

@@ -83,7 +83,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let ring = DiskRing::open(&config.ring.directory, config.ring.size_mb)?;
     let directory = ring.directory().to_owned();
     let chains = GuardedChains::read(&config, folder)?;
-    let followed = chains.as_ref().map(|chains| chains.followed.clone()).unwrap_or_default();
+    let declared = chains.as_ref().map(|chains| chains.file.clone());
     let shared = Shared {
         ring: Arc::new(Mutex::new(ring)),
         figures: Arc::new(Mutex::new(Figures::default())),
@@ -108,7 +108,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
     let mut guard = Guard {
         weighing: Weighing::of(config.cost.budget_percent),
         config,
-        chains: followed,
+        chains: declared,
         typed,
         meter,
         signals,

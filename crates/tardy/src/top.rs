@@ -156,7 +156,7 @@ fn no_terminal() -> UsageError {
 fn settings(asked: &Asked) -> RunSettings {
     let mut config = GuardConfig::default();
     config.watch.limit = asked.limit_ns.map(|ns| Time(ns.unsigned_abs()));
-    let guards = session::settings(&config, &[], None);
+    let guards = session::settings(&config, None, None);
     let guard = guards.watch.as_ref().and_then(|watch| watch.guard.clone());
     let guard = guard.map(|guard| GuardSettings { totals_ns: Some(TOTALS_NS), kept_instance: None, ..guard });
     RunSettings {
@@ -308,7 +308,7 @@ mod tests {
             watch.real_time
                 && watch.guard.is_some_and(|guard| (guard.totals_ns, guard.kept_instance) == (Some(TOTALS_NS), None))
         );
-        let guards = session::settings(&GuardConfig::default(), &[], None);
+        let guards = session::settings(&GuardConfig::default(), None, None);
         assert_eq!(found.trace.buffer_kb_per_cpu, guards.trace.buffer_kb_per_cpu);
         let limited = settings(&Asked { limit_ns: Some(50_000), once_ns: Some(5), ..asked });
         assert_eq!(

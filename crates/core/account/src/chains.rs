@@ -7,8 +7,10 @@ use archive::spike::{SaveRequest, Spike};
 use archive::watched::SAVED_NS;
 use archive::watched::chain::BEFORE_CHAIN_NS;
 use chains::declaration::Chain;
+use chains::event_name::EventName;
 use chains::recorded::Recorded;
 use ftrace::trace_dat::PagedTrace;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// Instances of an account that keep their ledger, the worst ones.
@@ -19,13 +21,14 @@ const SHOWN_EVENTS_MAX: u64 = 4_000_000;
 const SHOWN_MAX: usize = 64;
 
 /// The events of the snapshots of a run, `events_max` at most; empty without any. A snapshot that cannot be read is a limit of the account.
-pub fn recorded(run: &Run, events_max: u64) -> Vec<Recorded> {
+/// `declared`: the events that begin or end chains.
+pub fn recorded(run: &Run, declared: &BTreeSet<EventName>, events_max: u64) -> Vec<Recorded> {
     let (mut events_left, mut recordings) = (events_max, Vec::new());
     for spike in run.spikes.iter().filter(|spike| spike.snapshot_missing.is_none()) {
         if events_left == 0 {
             break;
         }
-        let recorded = recorded_around(run, spike, events_left);
+        let recorded = recorded_around(run, spike, declared, events_left);
         events_left = events_left.saturating_sub(recorded.events());
         recordings.push(recorded);
     }
@@ -33,9 +36,12 @@ pub fn recorded(run: &Run, events_max: u64) -> Vec<Recorded> {
 }
 
 /// The first events of one snapshot, `events_max` at most.
-pub fn recorded_around(run: &Run, spike: &Spike, events_max: u64) -> Recorded {
+pub fn recorded_around(run: &Run, spike: &Spike, declared: &BTreeSet<EventName>, events_max: u64) -> Recorded {
     match SpikeTrace::open(run, spike.number) {
-        Ok(trace) => Recorded::within(&mut PagedTrace::open(trace.source()), events_max, complete_span(run, spike)),
+        Ok(trace) => {
+            let span = complete_span(run, spike);
+            Recorded::within(&mut PagedTrace::open(trace.source()), declared, events_max, span)
+        }
         Err(error) => Recorded::unreadable(error.to_string()),
     }
 }
@@ -70,12 +76,13 @@ pub fn followed(run: &Run) -> Vec<ChainAccount> {
     if followed.is_empty() {
         return Vec::new();
     }
-    let recordings = recorded(run, SHOWN_EVENTS_MAX);
+    let declared: Vec<Chain> = followed.iter().filter_map(Chain::of_followed).take(SHOWN_MAX).collect();
+    let events = declared.iter().flat_map(Chain::events).cloned().collect();
+    let recordings = recorded(run, &events, SHOWN_EVENTS_MAX);
     if recordings.is_empty() {
         return Vec::new();
     }
-    let declared = followed.iter().filter_map(Chain::of_followed).take(SHOWN_MAX);
-    declared.map(|chain| chains::account(&recordings, &chain, LEDGERS)).collect()
+    declared.iter().map(|chain| chains::account(&recordings, chain, LEDGERS)).collect()
 }
 
 #[cfg(test)]

@@ -297,6 +297,10 @@ pub enum ChainLimit {
     NoThread {
         stage: ForeignText,
     },
+    /// The recorder did not know this event, which begins or ends the chain.
+    NoEvent {
+        event: ForeignText,
+    },
     /// Events without which wake-ups, interrupts or timers do not show.
     EventsAbsent(Vec<String>),
     /// Events that are missing in the recording, at least.

@@ -10,7 +10,7 @@ pub mod log;
 
 use crate::policy::Policy;
 use crate::shell;
-use chain::FollowedChain;
+use chain::{ChainEvent, FollowedChain};
 use group::ProgramGroup;
 use guard::GuardSettings;
 use log::LogSource;
@@ -55,6 +55,9 @@ pub struct WatchSettings {
     /// Chains of the watched threads; the last stretch is kept when one misses its deadline.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chains: Vec<FollowedChain>,
+    /// Events that show the hand-overs of chains, and their stimuli and ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain_events: Vec<ChainEvent>,
     /// The watch stands for months, also while none of its threads exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<GuardSettings>,

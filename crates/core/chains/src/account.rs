@@ -1,6 +1,7 @@
 //! The account of one chain: its instances, the ledger of each, and the causes of late ones.
 
 use crate::declaration::Chain;
+use crate::event_name::EventName;
 use crate::findings::Findings;
 use crate::links::{Linked, Passage, links};
 use crate::recorded::Recorded;
@@ -31,6 +32,10 @@ pub fn account(recordings: &[Recorded], chain: &Chain, ledgers: usize) -> ChainA
     let never = |index: &usize| absent.iter().all(|absent| absent.contains(index));
     let unknown = (0..chain.stages.len()).filter(never).filter_map(|index| chain.stages.get(index));
     limits.extend(unknown.map(|stage| ChainLimit::NoThread { stage: ForeignText(stage.label()) }));
+    let is_absent = |event: &&EventName| recordings.iter().all(|recorded| !recorded.occurrences.contains_key(*event));
+    limits.extend(
+        chain.events().filter(is_absent).map(|event| ChainLimit::NoEvent { event: ForeignText(event.to_string()) }),
+    );
     let (mut instances, mut segments) = (Vec::with_capacity(found.len()), 0);
     for (recorded, linked) in &found {
         let instance = instance(recorded, linked);

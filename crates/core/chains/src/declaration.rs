@@ -1,8 +1,11 @@
 //! The declaration of chains in TOML: stimulus, stages, end and deadline.
 
-use archive::watched::chain::{FollowedChain, FollowedStage};
+use crate::event_name::EventName;
+use archive::watched::WatchSettings;
+use archive::watched::chain::{ChainEvent, FollowedChain, FollowedStage};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error as ThisError;
 use wakeups::pattern::Pattern;
@@ -74,6 +77,8 @@ pub enum Stimulus {
     Packet,
     /// The first stage writes a text to `trace_marker` that begins like this.
     Marker(String),
+    /// The first stage causes this trace event, such as a probe in its program.
+    Event(EventName),
     /// Any wake-up of the first stage.
     Wakeup,
 }
@@ -87,6 +92,8 @@ pub enum End {
     Sleep,
     /// The last stage writes a text to `trace_marker` that begins like this.
     Marker(String),
+    /// The last stage causes this trace event, such as `net:net_dev_queue` or a probe in its program.
+    Event(EventName),
 }
 
 /// The threads that can be a stage.
@@ -152,6 +159,32 @@ impl ChainFile {
     }
 }
 
+/// Events that show who raised a softirq and who queued a work item. Without them a hand-over by UDP or by a work queue has no origin.
+const HAND_OVERS: [(&str, &str); 2] = [("irq", "softirq_raise"), ("workqueue", "workqueue_queue_work")];
+
+impl ChainFile {
+    /// The trace events that are a stimulus or an end.
+    pub fn events(&self) -> BTreeSet<EventName> {
+        self.chain.iter().flat_map(Chain::events).cloned().collect()
+    }
+
+    /// Asks a watch for all that it can do for these chains: to follow those that it can while it goes on, and to record the events of all.
+    pub fn request(&self, watch: &mut WatchSettings) {
+        watch.chains = self.chain.iter().filter_map(|chain| chain.followed().ok()).collect();
+        watch.chain_events = self.recorded_events();
+    }
+
+    fn recorded_events(&self) -> Vec<ChainEvent> {
+        let event = |system: &str, name: &str, of_stages: bool| ChainEvent {
+            system: system.to_owned(),
+            name: name.to_owned(),
+            of_stages,
+        };
+        let hand_overs = HAND_OVERS.iter().map(|(system, name)| event(system, name, false));
+        hand_overs.chain(self.events().iter().map(|named| event(named.group(), named.name(), true))).collect()
+    }
+}
+
 impl fmt::Display for ChainFile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = toml::to_string(self).map_err(|_| fmt::Error)?;
@@ -164,8 +197,8 @@ impl fmt::Display for ChainFile {
 pub enum NotFollowed {
     #[error("chain `{0}` has no deadline to miss; add deadline = \"5ms\"")]
     NoDeadline(String),
-    #[error("chain `{0}` ends with a marker, which only a whole recording shows; use end = \"sleep\"")]
-    EndsWithMarker(String),
+    #[error("chain `{0}` ends with a marker or an event, which only the kept trace shows; use end = \"sleep\"")]
+    EndsAwake(String),
 }
 
 impl Chain {
@@ -176,7 +209,7 @@ impl Chain {
     pub fn followed(&self) -> Result<FollowedChain, NotFollowed> {
         let Some(deadline) = self.deadline else { return Err(NotFollowed::NoDeadline(self.name.clone())) };
         if self.end != End::Sleep {
-            return Err(NotFollowed::EndsWithMarker(self.name.clone()));
+            return Err(NotFollowed::EndsAwake(self.name.clone()));
         }
         let stage = |stage: &Stage| match stage {
             Stage::Comm(comm) => FollowedStage::Comm(comm.clone()),
@@ -190,6 +223,13 @@ impl Chain {
             period_ns: self.period.map(|period| period.ns),
             declaration: Some(ChainFile { chain: vec![self.clone()] }.to_string()),
         })
+    }
+
+    /// The trace events that are its stimulus or its end.
+    pub fn events(&self) -> impl Iterator<Item = &EventName> {
+        let of_stimulus = if let Stimulus::Event(event) = &self.stimulus { Some(event) } else { None };
+        let of_end = if let End::Event(event) = &self.end { Some(event) } else { None };
+        of_stimulus.into_iter().chain(of_end)
     }
 
     /// The declaration of a chain that a watch followed; `None` if it is wrong, as in a damaged archive.
@@ -260,7 +300,7 @@ mod tests {
         let without = Chain { deadline: None, ..chain.clone() };
         assert_eq!(without.followed(), Err(NotFollowed::NoDeadline("net".into())));
         let marked = Chain { end: End::Marker("done".into()), ..chain };
-        assert_eq!(marked.followed(), Err(NotFollowed::EndsWithMarker("net".into())));
+        assert_eq!(marked.followed(), Err(NotFollowed::EndsAwake("net".into())));
     }
 
     #[test]
@@ -290,6 +330,24 @@ mod tests {
         assert_eq!(chain, std::slice::from_ref(&declared));
         let written = ChainFile { chain }.to_string();
         assert_eq!(ChainFile::parse(&written).unwrap().chain, [declared], "{written}");
+    }
+
+    #[test]
+    fn events_of_stimuli_and_ends_are_recorded_of_the_stages_only() {
+        let text = |end: &str| {
+            let begins = "[[chain]]\nname = \"c\"\nstages = [\"a\"]\nstimulus = { event = \"sdt_robot:step\" }";
+            format!("{begins}\nend = {{ event = \"{end}\" }}")
+        };
+        let file = ChainFile::parse(&text("net:net_dev_queue")).unwrap();
+        assert_eq!(ChainFile::parse(&file.to_string()).as_ref(), Ok(&file));
+        let mut watch = WatchSettings::default();
+        file.request(&mut watch);
+        let recorded = watch.chain_events;
+        let named: Vec<(&str, bool)> = recorded.iter().map(|event| (event.name.as_str(), event.of_stages)).collect();
+        let of_stages = [("net_dev_queue", true), ("step", true)];
+        assert_eq!(named, [&[("softirq_raise", false), ("workqueue_queue_work", false)], &of_stages[..]].concat());
+        let wrong = ChainFile::parse(&text("../x:enable")).unwrap_err();
+        assert!(matches!(wrong, ChainProblem::Syntax { line: Some(5), .. }), "{wrong:?}");
     }
 
     #[test]

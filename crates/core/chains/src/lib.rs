@@ -12,6 +12,7 @@
 mod account;
 pub mod declaration;
 pub mod discover;
+pub mod event_name;
 mod findings;
 mod life;
 mod links;

@@ -2,7 +2,7 @@
 
 use crate::declaration::{Chain, End, Stage, Stimulus, ThreadId};
 use crate::life::{Life, Span, State};
-use crate::recorded::Recorded;
+use crate::recorded::{Occurrence, Recorded};
 use crate::route::{Route, is_carrier, route};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wakeups::pattern::Pattern;
@@ -107,14 +107,14 @@ pub fn links(recorded: &Recorded, chain: &Chain) -> Links {
 }
 
 fn stimuli(recorded: &Recorded, chain: &Chain, first: &BTreeSet<i32>, stages: &[BTreeSet<i32>]) -> Vec<Passage> {
+    let of_stage = |at: Vec<Occurrence>| -> Vec<Passage> {
+        let at = at.into_iter().filter(|at| first.contains(&at.tid));
+        at.map(|Occurrence { ts_ns, tid }| Passage { tid, given_ns: ts_ns, woken_ns: ts_ns, route: Route::NONE })
+            .collect()
+    };
     let mut found: Vec<Passage> = match &chain.stimulus {
-        Stimulus::Marker(text) => {
-            let markers = recorded.markers.iter();
-            let of_stage =
-                markers.filter(|marker| first.contains(&marker.tid) && marker.text.starts_with(text.as_str()));
-            let passage = |ts_ns, tid| Passage { tid, given_ns: ts_ns, woken_ns: ts_ns, route: Route::NONE };
-            of_stage.map(|marker| passage(marker.ts_ns, marker.tid)).collect()
-        }
+        Stimulus::Marker(text) => of_stage(recorded.marked(text)),
+        Stimulus::Event(event) => of_stage(recorded.occurred(event)),
         stimulus => {
             let mut found = Vec::new();
             for (tid, wake, route) in wakes(recorded, first, stages) {
@@ -176,21 +176,24 @@ struct Ends<'r> {
     end: &'r End,
     /// When a thread was the last stage, ascending.
     arrivals: BTreeMap<i32, Vec<i64>>,
-    /// Markers of the end by thread, ascending.
-    markers: BTreeMap<i32, Vec<i64>>,
+    /// Markers or events of the end by thread, ascending.
+    marks: BTreeMap<i32, Vec<i64>>,
 }
 
 impl<'r> Ends<'r> {
     fn of(recorded: &'r Recorded, end: &'r End, routes: &[Vec<Passage>]) -> Self {
-        let mut ends = Self { recorded, end, arrivals: BTreeMap::new(), markers: BTreeMap::new() };
+        let mut ends = Self { recorded, end, arrivals: BTreeMap::new(), marks: BTreeMap::new() };
         for last in routes.iter().filter_map(|passages| passages.last()) {
             ends.arrivals.entry(last.tid).or_default().push(last.woken_ns);
         }
         ends.arrivals.values_mut().for_each(|arrivals| arrivals.sort_unstable());
-        if let End::Marker(text) = end {
-            for marker in recorded.markers.iter().filter(|marker| marker.text.starts_with(text.as_str())) {
-                ends.markers.entry(marker.tid).or_default().push(marker.ts_ns);
-            }
+        let marks = match end {
+            End::Marker(text) => recorded.marked(text),
+            End::Event(event) => recorded.occurred(event),
+            End::Sleep => Vec::new(),
+        };
+        for mark in marks {
+            ends.marks.entry(mark.tid).or_default().push(mark.ts_ns);
         }
         ends
     }
@@ -215,10 +218,12 @@ impl<'r> Ends<'r> {
         let arrivals = self.arrivals.get(&last.tid)?;
         let next_ns = arrivals.get(arrivals.partition_point(|arrival| *arrival <= last.woken_ns)).copied();
         match self.end {
-            End::Marker(_) => {
-                let markers = self.markers.get(&last.tid)?;
-                let marker = markers.get(markers.partition_point(|marker| *marker < last.woken_ns)).copied()?;
-                next_ns.is_none_or(|next_ns| marker <= next_ns).then_some(marker)
+            End::Marker(_) | End::Event(_) => {
+                let marks = self.marks.get(&last.tid)?;
+                // In a chain of one stage, the same event may be stimulus and end.
+                let after = marks.partition_point(|mark| *mark <= last.woken_ns);
+                let mark = marks.get(after).copied()?;
+                next_ns.is_none_or(|next_ns| mark <= next_ns).then_some(mark)
             }
             End::Sleep => {
                 let life = self.recorded.threads.get(&last.tid)?;

@@ -1,5 +1,6 @@
 //! A recording as chains need it: what each thread did, what woke it, and what had each CPU.
 
+use crate::event_name::EventName;
 use crate::life::{Life, State, Wake};
 use crate::waker::Wakers;
 use archive::chain::ChainLimit;
@@ -11,7 +12,7 @@ use explain::timeline::{Interval, Replay};
 use explain::window::Window;
 use ftrace::page::GapKind;
 use ftrace::trace_dat::{PagedTrace, TraceItem};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// About 4 GiB of memory, with the intervals that they make.
@@ -37,6 +38,13 @@ pub(crate) struct Marker {
     pub text: String,
 }
 
+/// A declared event, and the thread that caused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Occurrence {
+    pub ts_ns: i64,
+    pub tid: i32,
+}
+
 /// The contents of a recording.
 #[derive(Debug, Default)]
 pub struct Recorded {
@@ -47,6 +55,8 @@ pub struct Recorded {
     pub(crate) missing: HashMap<u32, Vec<MissingSwitch>>,
     /// In order of time.
     pub(crate) markers: Vec<Marker>,
+    /// Of the declared events that the recorder knew, in order of time.
+    pub(crate) occurrences: HashMap<EventName, Vec<Occurrence>>,
     /// Of the last event.
     pub(crate) ended_ns: i64,
     pub(crate) limits: Vec<ChainLimit>,
@@ -64,19 +74,28 @@ impl Recorded {
         self.events
     }
 
-    /// Reads a recording twice: its pages once, then its events in order of time.
-    pub fn of(file: &mut PagedTrace<'_>) -> Self {
-        Self::within(file, EVENTS_MAX, i64::MIN..=i64::MAX)
+    /// Reads a recording twice: its pages once, then its events in order of time. `declared`: the events that begin or end chains.
+    pub fn of(file: &mut PagedTrace<'_>, declared: &BTreeSet<EventName>) -> Self {
+        Self::within(file, declared, EVENTS_MAX, i64::MIN..=i64::MAX)
     }
 
     /// The same of the events in a span, with at most this many.
-    pub fn within(file: &mut PagedTrace<'_>, events_max: u64, span: RangeInclusive<i64>) -> Self {
+    pub fn within(
+        file: &mut PagedTrace<'_>,
+        declared: &BTreeSet<EventName>,
+        events_max: u64,
+        span: RangeInclusive<i64>,
+    ) -> Self {
         file.read_through(|_, _| {});
         let decoder = Decoder::new(&file.metadata);
+        let format = |event: &EventName| file.metadata.formats.find(event.group(), event.name());
+        let declared: Vec<(u16, EventName)> =
+            declared.iter().filter_map(|event| Some((format(event)?.id, event.clone()))).collect();
         let precise = Precision { resolution_ns: 1, clock_spread_ns: 0 };
         let shown = Shown::of(Recorder::Foreign(precise), &file.metadata.formats, None);
         let is_mono = file.metadata.clock.is_empty() || file.metadata.clock == "mono";
         let mut reading = Reading::new(shown, is_mono);
+        reading.recorded.occurrences = declared.iter().map(|(_, event)| (event.clone(), Vec::new())).collect();
         'all: for (from_ns, to_ns) in file.slices() {
             for item in file.window(from_ns, to_ns).merged() {
                 if !span.contains(&i64::try_from(item.ts_ns()).unwrap_or(i64::MAX)) {
@@ -88,6 +107,9 @@ impl Recorded {
                         decoder.learn(&event, &mut reading.recorded.names, &file.metadata, i64::MAX);
                         if let Some(text) = decoder.marker(&event) {
                             reading.mark(&event, text);
+                        }
+                        for (_, named) in declared.iter().filter(|(id, _)| *id == event.id) {
+                            reading.occur(&event, named);
                         }
                         reading.feed(&event);
                     }
@@ -123,6 +145,17 @@ impl Recorded {
         reading.recorded.names = names;
         events.into_iter().for_each(|event| reading.feed(&event));
         reading.finish()
+    }
+
+    /// Markers that begin with a text, in order of time.
+    pub(crate) fn marked(&self, text: &str) -> Vec<Occurrence> {
+        let marked = self.markers.iter().filter(|marker| marker.text.starts_with(text));
+        marked.map(|marker| Occurrence { ts_ns: marker.ts_ns, tid: marker.tid }).collect()
+    }
+
+    /// Occurrences of a declared event, in order of time.
+    pub(crate) fn occurred(&self, event: &EventName) -> Vec<Occurrence> {
+        self.occurrences.get(event).cloned().unwrap_or_default()
     }
 
     /// The part of a CPU's intervals that overlaps `start_ns..end_ns`.
@@ -266,6 +299,12 @@ impl Reading {
     fn mark(&mut self, event: &Event<'_>, text: &str) {
         let ts_ns = event.ts_ns.max(self.recorded.ended_ns);
         self.recorded.markers.push(Marker { ts_ns, tid: event.tid, text: text.to_owned() });
+    }
+
+    fn occur(&mut self, event: &Event<'_>, named: &EventName) {
+        let ts_ns = event.ts_ns.max(self.recorded.ended_ns);
+        let occurrences = self.recorded.occurrences.get_mut(named);
+        occurrences.into_iter().for_each(|known| known.push(Occurrence { ts_ns, tid: event.tid }));
     }
 
     /// After a gap it is unknown what any thread does.

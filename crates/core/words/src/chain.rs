@@ -206,6 +206,7 @@ pub fn unlinked(account: &ChainAccount) -> Option<String> {
 pub fn limit(limit: &ChainLimit) -> String {
     match limit {
         ChainLimit::NoThread { stage } => format!("the recording has no `{}`", stage.0),
+        ChainLimit::NoEvent { event } => format!("the recording has no event `{}`", event.0),
         ChainLimit::EventsAbsent(absent) => {
             let absent = absent.join(", ");
             format!(

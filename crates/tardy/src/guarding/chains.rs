@@ -8,8 +8,8 @@ use account::brief::short::Short;
 use account::chains::recorded_around;
 use archive::chain::{ChainFinding, ChainInstance, Segment};
 use archive::reader::Run;
-use archive::watched::chain::{FollowedChain, MissedChain};
-use chains::declaration::{Chain, ChainFile, NotFollowed};
+use archive::watched::chain::MissedChain;
+use chains::declaration::{Chain, ChainFile};
 use chains::recorded::EVENTS_MAX;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct GuardedChains {
     path: PathBuf,
-    file: ChainFile,
-    pub followed: Vec<FollowedChain>,
+    pub file: ChainFile,
 }
 
 /// An account with the finding that its sentence is about.
@@ -38,9 +37,9 @@ impl GuardedChains {
         let Some(path) = &config.watch.chains else { return Ok(None) };
         let path = folder.join(path);
         let file = chained::declared(&path)?;
-        let followed: Result<_, NotFollowed> = file.chain.iter().map(Chain::followed).collect();
-        let followed = followed.map_err(|why| UsageError(format!("{}: {why}", path.display())))?;
-        Ok(Some(Self { path, file, followed }))
+        let follow = |chain: &Chain| chain.followed().map(drop);
+        file.chain.iter().try_for_each(follow).map_err(|why| UsageError(format!("{}: {why}", path.display())))?;
+        Ok(Some(Self { path, file }))
     }
 
     pub fn path(&self) -> &Path {
@@ -52,7 +51,7 @@ impl GuardedChains {
         let chain = self.file.chain.iter().find(|chain| chain.name == missed.name);
         let kept = run.spikes.iter().find(|kept| kept.number == spike);
         let found = chain.zip(kept).and_then(|(chain, kept)| {
-            let recorded = recorded_around(run, kept, EVENTS_MAX);
+            let recorded = recorded_around(run, kept, &self.file.events(), EVENTS_MAX);
             let found = chains::account(&[recorded], chain, usize::MAX);
             let near = |stimulus_ns: i64| (stimulus_ns - missed.stimulus_ns).abs();
             let instance = found.instances.into_iter().min_by_key(|instance| near(instance.stimulus_ns))?;

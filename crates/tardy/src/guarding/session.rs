@@ -11,9 +11,9 @@ use super::weighing::{Weighed, Weighing};
 use archive::message::RunPhase;
 use archive::settings::{RunSettings, TraceSettings};
 use archive::spike::Spike;
-use archive::watched::chain::FollowedChain;
 use archive::watched::guard::GuardSettings;
 use archive::watched::{WatchSettings, WatchedKind, WatchedSeries};
+use chains::declaration::ChainFile;
 use machines::KnownTarget;
 use runner::event::Event;
 use runner::run::{RunOutcome, RunRequest, TimeLimits, run_guarding};
@@ -43,7 +43,7 @@ const KEEPS_NOTHING: [&str; 2] = ["meter.kept-instance-used", "meter.kept-instan
 /// State that the sessions of a guard share.
 pub struct Guard {
     pub config: GuardConfig,
-    pub chains: Vec<FollowedChain>,
+    pub chains: Option<ChainFile>,
     pub typed: Vec<String>,
     pub meter: PathBuf,
     pub signals: GuardSignals,
@@ -67,7 +67,7 @@ struct Following<'a> {
 }
 
 /// The settings of a session; `pid` is the process of a pid file or of a command.
-pub fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>) -> RunSettings {
+pub fn settings(config: &GuardConfig, chains: Option<&ChainFile>, pid: Option<i32>) -> RunSettings {
     let limit_ns = config.watch.limit.map(|limit| limit.ns());
     let cycle_limit_ns = config.watch.cycle_limit.map(|limit| limit.ns());
     let kept_instance = Some(config.ring.kept_instance.clone()).filter(|name| !name.is_empty());
@@ -75,6 +75,8 @@ pub fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>
     // After a reset the guard knows the threads of the last totals.
     let totals_ns = kept_instance.as_ref().map(|_| TOTALS_NS);
     let guard = GuardSettings { round_ns: config.cost.round.0, saved_ns, kept_instance, totals_ns };
+    let mut watch = WatchSettings { guard: Some(guard), ..config.watch.request(pid) };
+    chains.into_iter().for_each(|file| file.request(&mut watch));
     RunSettings {
         duration_ns: Some(config.ring.session.0),
         settle_ns: 0,
@@ -92,7 +94,7 @@ pub fn settings(config: &GuardConfig, chains: &[FollowedChain], pid: Option<i32>
             rest_ns: config.accounts.rest.0,
             ..TraceSettings::default()
         },
-        watch: Some(WatchSettings { guard: Some(guard), chains: chains.to_vec(), ..config.watch.request(pid) }),
+        watch: Some(watch),
         ..RunSettings::default()
     }
 }
@@ -105,7 +107,7 @@ impl Guard {
     pub fn session(&mut self, pid: Option<i32>, released: &mut dyn FnMut()) -> anyhow::Result<RunOutcome> {
         let here = KnownTarget::local();
         let (directory, id) = self.shared.ring().new_session(&here.host_name())?;
-        let settings = settings(&self.config, &self.chains, pid);
+        let settings = settings(&self.config, self.chains.as_ref(), pid);
         let stop = self.signals.begin_session();
         let mut target = here.open(&self.meter, crate::measuring::machine::reporting(), stop.clone())?;
         let request = RunRequest {

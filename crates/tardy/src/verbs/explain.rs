@@ -219,11 +219,12 @@ fn run(arguments: &ExplainArguments, typed: &[String]) -> anyhow::Result<Exit> {
 fn chains_of(arguments: &ExplainArguments) -> anyhow::Result<Exit> {
     let declared = arguments.chain.as_deref().map(|file| Ok::<_, UsageError>((file, chained::declared(file)?)));
     let declared = declared.transpose()?;
+    let events = declared.as_ref().map(|(_, file)| file.events()).unwrap_or_default();
     let (recordings, name) = match Recorded::named(arguments.run.as_deref(), &arguments.recording)? {
-        Some(recorded) => (chained::of_recording(&recorded)?, arguments.run.clone().unwrap_or_default()),
+        Some(recorded) => (chained::of_recording(&recorded, &events)?, arguments.run.clone().unwrap_or_default()),
         None => {
             let run = archives::open_or_latest(arguments.run.as_deref())?;
-            (chained::of_run(&run)?, run.directory)
+            (chained::of_run(&run, &events)?, run.directory)
         }
     };
     match declared {

@@ -74,7 +74,7 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let mut settings = arguments.settings(&known)?;
     if let Some((watch, (_, file))) = settings.watch.as_mut().zip(declared.as_ref()) {
         // Deadlines that only a whole trace shows are judged later, by what other spikes kept.
-        watch.chains = file.chain.iter().filter_map(|chain| chain.followed().ok()).collect();
+        file.request(watch);
     }
     let output = &arguments.output;
     let silent = output.json || output.quiet;

@@ -8,6 +8,7 @@ mod audit_programs_live;
 mod audit_storms_live;
 mod bisect;
 mod chains;
+mod chains_live;
 mod check;
 mod check_live;
 mod compare;

@@ -25,6 +25,17 @@ pub struct FollowedChain {
     pub declaration: Option<String>,
 }
 
+/// A trace event that is recorded for chains, besides the base set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChainEvent {
+    pub system: String,
+    pub name: String,
+    /// Only of the watched threads, not of all.
+    pub of_stages: bool,
+}
+
 /// The threads that can be a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

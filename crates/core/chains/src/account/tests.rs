@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::declaration::{ChainFile, Stimulus};
+use crate::recorded::Occurrence;
 use archive::chain::{Activity, ChainCause, ChainShare, Segment, StagePart};
 use archive::culprit::{AwaitedProgress, Culprit, Holder};
 use explain::event::{Event, EventKind, Vector, flag};
 use explain::names::Names;
 use proptest::prelude::*;
+use std::collections::HashMap;
 
 const SENSOR: i32 = 11;
 const CONTROL: i32 = 12;
@@ -139,6 +141,34 @@ fn a_hog_that_preempts_one_stage_is_the_cause() {
     };
     assert_eq!((*cpu, task.comm.as_str()), (Some(1), "hog"));
     assert_eq!((priority.unwrap().0, thread_priority.unwrap().0), (9, 89));
+}
+
+#[test]
+fn events_of_the_stages_begin_and_end_instances_and_those_of_other_threads_do_not() {
+    let mut script = Script::default();
+    (1..=5).for_each(|index| {
+        script.ordinary(index * 10_000);
+    });
+    let event = |name: &str| EventName::try_from(name.to_owned()).unwrap();
+    let occurred = |offsets: &[(i64, i32)]| -> Vec<Occurrence> {
+        let at = |index: i64| offsets.iter().map(move |(ns, tid)| Occurrence { ts_ns: index * 10_000 + ns, tid: *tid });
+        (1..=5).flat_map(at).collect()
+    };
+    let mut recorded = script.recorded();
+    recorded.occurrences = HashMap::from([
+        (event("sdt_robot:begin"), occurred(&[(60, SENSOR), (65, HOG)])),
+        (event("net:net_dev_queue"), occurred(&[(90, SENSOR), (200, HOG), (250, CONTROL)])),
+    ]);
+    let declared = "stimulus = { event = \"sdt_robot:begin\" }\nend = { event = \"net:net_dev_queue\" }";
+    let account = account(&[recorded], &chain(declared), usize::MAX);
+    let latencies_ns: Vec<i64> = account.instances.iter().map(ChainInstance::latency_ns).collect();
+    assert_eq!((latencies_ns, account.unlinked), (vec![190; 5], 0));
+    let sum_ns = |instance: &ChainInstance| instance.segments.iter().map(Segment::ns).sum::<i64>();
+    assert!(account.instances.iter().all(|instance| sum_ns(instance) == 190));
+    assert!(account.limits.is_empty(), "{:?}", account.limits);
+    let elsewhere = self::account(&[script.recorded()], &chain(declared), usize::MAX);
+    let missing = |name: &str| ChainLimit::NoEvent { event: ForeignText(name.into()) };
+    assert_eq!(elsewhere.limits, [missing("sdt_robot:begin"), missing("net:net_dev_queue")]);
 }
 
 #[test]

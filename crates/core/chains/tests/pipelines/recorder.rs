@@ -4,6 +4,7 @@ use chains::recorded::Recorded;
 use ftrace::header::PageLayout;
 use ftrace::trace_dat::{CpuBytes, PagedTrace, TraceDat};
 use ftrace::tracefs::{Instance, Tracefs};
+use std::collections::BTreeSet;
 
 const EVENTS: [(&str, &str); 23] = [
     ("sched", "sched_switch"),
@@ -71,7 +72,7 @@ impl Recorder {
         if let Some(kept) = std::env::var_os("KEEP_RECORDING") {
             std::fs::write(kept, &file).unwrap();
         }
-        Recorded::of(&mut PagedTrace::open(&file[..]))
+        Recorded::of(&mut PagedTrace::open(&file[..]), &BTreeSet::new())
     }
 }
 

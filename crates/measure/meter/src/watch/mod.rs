@@ -113,7 +113,7 @@ pub fn assemble<'a, W: Write>(
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
     let cpus = housekeeping(plan, &tids);
     let lateness = Lateness { from_ns: soon_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
-    let traced = (&tids[..], !request.chains.is_empty());
+    let traced = (&tids[..], &request.chain_events[..]);
     let mut recording = Recording::of(snapshotter.as_mut(), &follower.functions, traced, lateness, journal)
         .map_err(MeterProblem::WatchNeedsTracing)?;
     if let Some(name) = request.guard.as_ref().and_then(|guard| guard.kept_instance.as_deref()) {

@@ -8,6 +8,7 @@ use crate::trace::arming::Armed;
 use crate::trace::error::TraceError;
 use crate::trace::maxima::{self, Lateness};
 use archive::settings::SnapshotMode;
+use archive::watched::chain::ChainEvent;
 use archive::watched::guard::EventKind;
 use ftrace::tracefs::Instance;
 use wakeups::timer_functions::TimerFunctions;
@@ -16,10 +17,6 @@ use wakeups::timer_functions::TimerFunctions;
 /// event at the end of a fault, so these give a lower bound of its duration. For few threads only: all tasks allocate
 /// memory continuously.
 const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
-
-/// Events that show who raised a softirq and who queued a work item. Without them, a hand-over by UDP or by a work queue has no origin, and
-/// its chain ends there. Only a followed chain is worth their cost.
-const IN_CHAINS: [(&str, &str); 2] = [("irq", "softirq_raise"), ("workqueue", "workqueue_queue_work")];
 
 /// With more threads than this, page faults of all threads are recorded: the length of a filter is limited.
 const FILTERED_MAX: usize = 120;
@@ -37,6 +34,8 @@ pub struct Recording {
     instances: Vec<Instance>,
     /// Events of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
     in_faults: Vec<&'static str>,
+    /// Events that begin or end chains, of the watched threads.
+    of_stages: Vec<ChainEvent>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,
     /// Every recorded event, as `system:name`.
@@ -54,7 +53,7 @@ impl Recording {
     pub fn of(
         snapshotter: Option<&mut Armed>,
         functions: &TimerFunctions,
-        (tids, follows_chains): (&[i32], bool),
+        (tids, in_chains): (&[i32], &[ChainEvent]),
         lateness: Lateness,
         journal: &mut Journal,
     ) -> Result<Self, TraceError> {
@@ -71,13 +70,15 @@ impl Recording {
             false => Vec::new(),
         };
         armed.events.extend(in_faults.iter().map(|event| format!("kmem:{event}")));
-        for (system, event) in IN_CHAINS.into_iter().filter(|_| follows_chains) {
-            let mut is_known = false;
-            for instance in &instances {
-                is_known = instance.enable_event(system, event)?;
-            }
+        let mut of_stages = Vec::new();
+        for event in in_chains {
+            let is_known = knows(&event.system, &event.name);
             let events = if is_known { &mut armed.events } else { &mut armed.events_absent };
-            events.push(format!("{system}:{event}"));
+            events.push(format!("{}:{}", event.system, event.name));
+            for instance in instances.iter().filter(|_| is_known && !event.of_stages) {
+                instance.enable_event(&event.system, &event.name)?;
+            }
+            of_stages.extend(Some(event.clone()).filter(|event| is_known && event.of_stages));
         }
         let mut maxima = None;
         if armed.snapshotter.mode() == SnapshotMode::Onmax {
@@ -89,7 +90,7 @@ impl Recording {
             maxima = Some(Maxima { instance, event, lateness });
         }
         let events = armed.events.clone();
-        let mut recording = Self { instances, in_faults, maxima, events, ..Self::default() };
+        let mut recording = Self { instances, in_faults, of_stages, maxima, events, ..Self::default() };
         recording.only(tids);
         Ok(recording)
     }
@@ -162,6 +163,13 @@ impl Recording {
                         .set_event_filter("kmem", event, &filter)
                         .and_then(|()| instance.enable_event("kmem", event)),
                 };
+            }
+            for ChainEvent { system, name, .. } in &self.of_stages {
+                // Without a filter, the account finds the stages among all threads.
+                let _ = instance.set_event_filter(system, name, &filter);
+                if !self.shed.contains(&EventKind::of(system, name)) {
+                    let _ = instance.enable_event(system, name);
+                }
             }
         }
         self.tids = tids;
