@@ -276,7 +276,7 @@ impl Reading {
         if tid <= 0 {
             return;
         }
-        let by = self.wakers.of(event);
+        let by = self.wakers.of(event, self.recorded.names.comm(tid));
         let life = self.recorded.threads.entry(tid).or_default();
         life.wakes.push(Wake { ts_ns: event.ts_ns, cpu: event.cpu, by });
         if !matches!(life.state(), Some(State::Running | State::Runnable)) {

@@ -98,6 +98,8 @@ impl Waker {
 struct OnCpu {
     timer: Option<(Option<i64>, i64)>,
     irq: Option<(i32, i64)>,
+    /// The interrupt whose handler ended last. The kernel wakes its thread after the record of that end.
+    irq_before: Option<(i32, i64)>,
     softirq: Option<(u32, i64, Raised)>,
     raised: [Option<Raised>; SOFTIRQS],
 }
@@ -139,8 +141,8 @@ impl Wakers {
                 cpu.timer = Some((due_ns, ts_ns));
             }
             EventKind::HrtimerExpireExit { .. } => cpu.timer = None,
-            EventKind::IrqEntry { irq } => cpu.irq = Some((irq, ts_ns)),
-            EventKind::IrqExit { .. } => cpu.irq = None,
+            EventKind::IrqEntry { irq } => (cpu.irq, cpu.irq_before) = (Some((irq, ts_ns)), None),
+            EventKind::IrqExit { .. } => (cpu.irq, cpu.irq_before) = (None, cpu.irq),
             EventKind::SoftirqRaise { vec } => {
                 let raised = cpu.raiser(event);
                 if let Some(slot) = cpu.raised.get_mut(vec as usize) {
@@ -164,7 +166,7 @@ impl Wakers {
                 self.executed.remove(&event.tid);
             }
             // Interrupts do not switch; the end of this one was not recorded.
-            EventKind::Switch { .. } => (cpu.timer, cpu.irq, cpu.softirq) = (None, None, None),
+            EventKind::Switch { .. } => (cpu.timer, cpu.irq, cpu.irq_before, cpu.softirq) = (None, None, None, None),
             _ => {}
         }
     }
@@ -176,15 +178,23 @@ impl Wakers {
         self.executed.clear();
     }
 
-    /// The waker of a wake-up that this event records.
-    pub fn of(&self, event: &Event<'_>) -> Waker {
-        match self.cpus.get(&event.cpu).copied().unwrap_or_default().waker(event) {
-            Waker::Thread(tid) => {
+    /// The waker of a thread with this name, in a wake-up that this event records.
+    pub fn of(&self, event: &Event<'_>, woken: &str) -> Waker {
+        let cpu = self.cpus.get(&event.cpu).copied().unwrap_or_default();
+        match (cpu.waker(event), cpu.irq_before) {
+            (Waker::Thread(tid), _) => {
                 self.executed.get(&tid).map_or(Waker::Thread(tid), |queued| Waker::Work { tid, queued: *queued })
             }
-            waker => waker,
+            (Waker::Unknown, Some((irq, entry_ns))) if is_thread_of(woken, irq) => Waker::Interrupt { irq, entry_ns },
+            (waker, _) => waker,
         }
     }
+}
+
+/// Whether this is the name of the thread that handles an interrupt, `irq/25-virtio0`.
+fn is_thread_of(comm: &str, irq: i32) -> bool {
+    let number = comm.strip_prefix("irq/").and_then(|rest| rest.split('-').next());
+    number.is_some_and(|number| number.parse() == Ok(irq))
 }
 
 impl OnCpu {
@@ -232,7 +242,7 @@ mod tests {
     fn a_softirq_is_of_the_thread_that_raised_it() {
         let raise = event(1, 5, 0, EventKind::SoftirqRaise { vec: SOFTIRQ_NET_RX });
         let entry = event(2, 5, 0, EventKind::SoftirqEntry { vec: SOFTIRQ_NET_RX });
-        let waker = wakers(&[raise, entry]).of(&event(3, 5, flag::SOFTIRQ, WAKING));
+        let waker = wakers(&[raise, entry]).of(&event(3, 5, flag::SOFTIRQ, WAKING), "");
         assert_eq!(waker.thread(), Some(5));
         assert_eq!(waker.source(&Names::default()), WakeSource::Network);
     }
@@ -245,10 +255,27 @@ mod tests {
             event(3, 5, flag::HARDIRQ, EventKind::IrqExit { irq: 24 }),
             event(4, 5, 0, EventKind::SoftirqEntry { vec: SOFTIRQ_NET_RX }),
         ];
-        let waker = wakers(&events).of(&event(5, 5, flag::SOFTIRQ, WAKING));
+        let waker = wakers(&events).of(&event(5, 5, flag::SOFTIRQ, WAKING), "");
         let raised = Raised::Interrupt { irq: 24, entry_ns: 1 };
         assert_eq!(waker, Waker::Softirq { vec: SOFTIRQ_NET_RX, entry_ns: 4, raised });
         assert_eq!(waker.thread(), None);
+    }
+
+    #[test]
+    fn an_interrupt_wakes_its_own_thread_after_its_handler() {
+        let events = [
+            event(1, 0, 0, EventKind::IrqEntry { irq: 25 }),
+            event(2, 0, flag::HARDIRQ, EventKind::IrqExit { irq: 25 }),
+        ];
+        let waking = event(3, 0, flag::HARDIRQ, WAKING);
+        let of = |woken: &str| wakers(&events).of(&waking, woken);
+        assert_eq!(of("irq/25-virtio0-"), Waker::Interrupt { irq: 25, entry_ns: 1 });
+        for other in ["irq/2-eth0", "irq/251-eth0", "irq/", "reader"] {
+            assert_eq!(of(other), Waker::Unknown, "{other}");
+        }
+        let switch = EventKind::Switch { prev: 0, prev_prio: None, prev_state: 0, next: 5, next_prio: None };
+        let later = wakers(&[events[0], events[1], event(3, 0, 0, switch)]);
+        assert_eq!(later.of(&waking, "irq/25-virtio0-"), Waker::Unknown, "of another interrupt");
     }
 
     #[test]
@@ -257,11 +284,11 @@ mod tests {
             |due_ns| EventKind::HrtimerStart { timer: 7, function: 1, expires_ns: due_ns, soft_expires_ns: due_ns };
         let expiry = event(60, 0, flag::HARDIRQ, EventKind::HrtimerExpireEntry { timer: 7, function: 1 });
         let waking = event(61, 0, flag::HARDIRQ, WAKING);
-        let of = |due_ns| wakers(&[event(1, 5, 0, start(due_ns)), expiry]).of(&waking);
+        let of = |due_ns| wakers(&[event(1, 5, 0, start(due_ns)), expiry]).of(&waking, "");
         assert_eq!(of(50), Waker::Timer { due_ns: Some(50), expired_ns: 60 });
         assert_eq!(of(1 << 60), Waker::Timer { due_ns: None, expired_ns: 60 }, "a clock that counts from 1970");
         let unrelated = Wakers::default();
-        assert_eq!(unrelated.of(&waking), Waker::Unknown);
+        assert_eq!(unrelated.of(&waking, ""), Waker::Unknown);
     }
 
     #[test]
@@ -271,16 +298,16 @@ mod tests {
             event(2, 8, 0, EventKind::WorkStart { work: 0x40, function: 1 }),
         ];
         let queued = Queued { by: Raised::Thread(5), cpu: 0, ts_ns: 1 };
-        assert_eq!(wakers(&events).of(&event(3, 8, 0, WAKING)), Waker::Work { tid: 8, queued });
+        assert_eq!(wakers(&events).of(&event(3, 8, 0, WAKING), ""), Waker::Work { tid: 8, queued });
         let ended = [events[0], events[1], event(3, 8, 0, EventKind::WorkEnd)];
-        assert_eq!(wakers(&ended).of(&event(4, 8, 0, WAKING)), Waker::Thread(8));
+        assert_eq!(wakers(&ended).of(&event(4, 8, 0, WAKING), ""), Waker::Thread(8));
     }
 
     #[test]
     fn idle_and_unknown_interrupts_wake_in_the_name_of_no_thread() {
         let none = wakers(&[]);
-        assert_eq!(none.of(&event(1, 0, 0, WAKING)), Waker::Unknown);
-        assert_eq!(none.of(&event(1, 5, flag::HARDIRQ, WAKING)), Waker::Unknown);
-        assert_eq!(none.of(&event(1, 5, 0, WAKING)), Waker::Thread(5));
+        assert_eq!(none.of(&event(1, 0, 0, WAKING), ""), Waker::Unknown);
+        assert_eq!(none.of(&event(1, 5, flag::HARDIRQ, WAKING), ""), Waker::Unknown);
+        assert_eq!(none.of(&event(1, 5, 0, WAKING), ""), Waker::Thread(5));
     }
 }

@@ -29,6 +29,15 @@ impl Spent {
         }
     }
 
+    /// The same with no more time of the threads than they need to read the events, by a stretch in which they did nothing else.
+    pub fn reading_as_in(&self, reading: &Self) -> Self {
+        let share = |of: u64, whole: u64| if whole == 0 { 1.0 } else { of as f64 / whole as f64 };
+        let longer = share(self.elapsed.as_nanos() as u64, reading.elapsed.as_nanos() as u64);
+        let busier = share(self.events, reading.events);
+        let threads_ns = reading.threads_ns as f64 * longer.max(busier);
+        Self { threads_ns: self.threads_ns.min(threads_ns as u64), ..*self }
+    }
+
     /// Two stretches together.
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -156,6 +165,12 @@ mod tests {
         let both = spent.and(&Spent { elapsed: Duration::from_secs(10), ..Spent::default() });
         assert!((both.percent(200.0) - 0.2).abs() < 1e-9);
         assert_eq!(Spent::default().percent(200.0), 0.0);
+        let copying = Spent { elapsed: Duration::from_secs(10), threads_ns: 900_000_000, events: 300_000 };
+        assert_eq!(copying.reading_as_in(&spent).threads_ns, 60_000_000, "three times the events");
+        let few = Spent { events: 1, ..copying };
+        assert_eq!(few.reading_as_in(&spent).threads_ns, 20_000_000);
+        let less = Spent { threads_ns: 5, ..copying };
+        assert_eq!(less.reading_as_in(&spent).threads_ns, 5);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::time::Duration;
 /// Calm time before a kind is recorded again, at first and at most.
 const CALM_FIRST: Duration = Duration::from_secs(60);
 const CALM_MAX: Duration = Duration::from_secs(3600);
+/// Time above the budget after which a kind goes: a program that starts, or a burst of page faults, is over by then.
+const PATIENCE: Duration = Duration::from_secs(27);
 /// Multiple of the budget above which two kinds go at once.
 const STORM: f64 = 4.0;
 /// Multiple of the budget above which the last kind goes: without it a guard names no cause.
@@ -22,6 +24,8 @@ pub struct Shedding {
     saved_percent: Vec<f64>,
     /// The cost before the last shedding, whose effect is not known yet.
     before_percent: Option<f64>,
+    /// Time above the budget since the last shedding.
+    above: Duration,
     calm: Duration,
     /// Doubles when a kind that was recorded again had to be shed again.
     calm_needed: Duration,
@@ -35,6 +39,7 @@ impl Shedding {
             kinds: 0,
             saved_percent: Vec::new(),
             before_percent: None,
+            above: Duration::ZERO,
             calm: Duration::ZERO,
             calm_needed: CALM_FIRST,
             restored_last: false,
@@ -55,8 +60,12 @@ impl Shedding {
         let left = EventKind::ORDER.len() - self.kinds;
         let too_much = self.budget_percent * if left == 1 { BLIND } else { 1.0 };
         if left > 0 && cost_percent > too_much {
-            return Some(self.shed(cost_percent, left));
+            self.calm = Duration::ZERO;
+            self.above += stretch;
+            let is_storm = cost_percent > self.budget_percent * STORM;
+            return (is_storm || self.above >= PATIENCE).then(|| self.shed(cost_percent, if is_storm { 2 } else { 1 }));
         }
+        self.above = Duration::ZERO;
         let saved_percent = self.saved_percent.last()?;
         if cost_percent + saved_percent > self.budget_percent * ROOM {
             self.calm = Duration::ZERO;
@@ -73,14 +82,13 @@ impl Shedding {
         Some(self.kinds)
     }
 
-    fn shed(&mut self, cost_percent: f64, left: usize) -> usize {
-        self.calm = Duration::ZERO;
+    fn shed(&mut self, cost_percent: f64, step: usize) -> usize {
+        self.above = Duration::ZERO;
         if std::mem::take(&mut self.restored_last) {
             self.calm_needed = (self.calm_needed * 2).min(CALM_MAX);
         }
-        let step = if cost_percent > self.budget_percent * STORM { 2 } else { 1 };
         self.before_percent = Some(cost_percent);
-        self.kinds += step.min(left);
+        self.kinds = (self.kinds + step).min(EventKind::ORDER.len());
         self.kinds
     }
 }
@@ -99,8 +107,10 @@ mod tests {
     fn kinds_go_one_by_one_and_return_once_there_is_room_for_what_they_cost() {
         let mut shedding = Shedding::of(0.5);
         assert_eq!(weighed(&mut shedding, 0.4, 100), Vec::<usize>::new());
-        assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
-        assert_eq!(weighed(&mut shedding, 0.6, 1), [2], "the first one saved 0.1");
+        assert_eq!(weighed(&mut shedding, 0.7, 2), Vec::<usize>::new(), "a burst");
+        assert_eq!(weighed(&mut shedding, 0.4, 1), Vec::<usize>::new());
+        assert_eq!(weighed(&mut shedding, 0.7, 3), [1]);
+        assert_eq!(weighed(&mut shedding, 0.6, 3), [2], "the first one saved 0.1");
         assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
         assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "the second one cost 0.15");
         assert_eq!(weighed(&mut shedding, 0.3, 6), [1]);
@@ -111,7 +121,7 @@ mod tests {
     #[test]
     fn the_last_kind_goes_only_where_it_must() {
         let mut shedding = Shedding::of(0.5);
-        assert_eq!(weighed(&mut shedding, 0.6, 10), [1, 2, 3, 4, 5]);
+        assert_eq!(weighed(&mut shedding, 0.6, 20), [1, 2, 3, 4, 5]);
         assert!(!shedding.kinds().contains(&EventKind::Rest));
         assert_eq!(weighed(&mut shedding, 0.63, 10), [6]);
     }
@@ -119,10 +129,10 @@ mod tests {
     #[test]
     fn a_kind_that_costs_too_much_again_waits_longer_each_time() {
         let mut shedding = Shedding::of(0.5);
-        assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
+        assert_eq!(weighed(&mut shedding, 0.7, 3), [1]);
         assert_eq!(weighed(&mut shedding, 0.3, 1), Vec::<usize>::new(), "it saved 0.4");
         assert_eq!(weighed(&mut shedding, 0.05, 6), [0]);
-        assert_eq!(weighed(&mut shedding, 0.7, 1), [1]);
+        assert_eq!(weighed(&mut shedding, 0.7, 3), [1]);
         assert_eq!(weighed(&mut shedding, 0.3, 1), Vec::<usize>::new());
         assert_eq!(weighed(&mut shedding, 0.05, 11), Vec::<usize>::new(), "twice the time");
         assert_eq!(weighed(&mut shedding, 0.05, 1), [0]);

@@ -10,8 +10,6 @@ use std::time::Duration;
 const READ_EVERY: Duration = Duration::from_millis(4500);
 /// Stretch over which the cost is weighed: two readings.
 const WEIGHED: Duration = Duration::from_secs(9);
-/// Stretches with a miss in a row; after more of them, copying is part of the cost.
-const IN_A_ROW_MAX: u8 = 6;
 
 /// The cost of the sessions of a watch.
 pub struct Weighing {
@@ -27,10 +25,8 @@ pub struct Weighing {
     stretch: Spent,
     /// Stretches, with this one, in which a miss may have been copied: copying may go on beyond the end of one.
     stretches_with_miss: u8,
-    /// Stretches with a miss without one of the others between them.
-    misses_in_a_row: u8,
-    /// Of the threads, in the last stretch without a miss.
-    threads_percent: Option<f64>,
+    /// The last stretch without a miss.
+    without_miss: Option<Spent>,
     weighed_percent: Option<f64>,
 }
 
@@ -54,8 +50,7 @@ impl Weighing {
             cost: None,
             stretch: Spent::default(),
             stretches_with_miss: 0,
-            misses_in_a_row: 0,
-            threads_percent: None,
+            without_miss: None,
             weighed_percent: None,
         }
     }
@@ -83,7 +78,7 @@ impl Weighing {
         if self.stretch.elapsed < WEIGHED { None } else { self.weigh() }
     }
 
-    /// A miss was copied: fewer events would not make that cheaper, so it counts as little as the threads did before it.
+    /// A miss was copied: fewer events would not make that cheaper, so the threads count as if they had only read the events.
     pub fn miss(&mut self) {
         self.stretches_with_miss = 2;
     }
@@ -102,16 +97,14 @@ impl Weighing {
         self.spent = self.spent.and(&stretch);
         let cost_percent = stretch.percent(self.event_ns.unwrap_or(0.0));
         let is_first = self.weighed_percent.replace(cost_percent).is_none();
-        let threads_percent = Spent { events: 0, ..stretch }.percent(0.0);
         let has_miss = self.stretches_with_miss > 0;
         self.stretches_with_miss = self.stretches_with_miss.saturating_sub(1);
-        self.misses_in_a_row = if has_miss { self.misses_in_a_row.saturating_add(1) } else { 0 };
-        let steady_percent = match self.threads_percent.filter(|_| has_miss && self.misses_in_a_row <= IN_A_ROW_MAX) {
-            Some(before) => cost_percent - threads_percent + threads_percent.min(before),
+        let steady_percent = match self.without_miss.filter(|_| has_miss) {
+            Some(before) => stretch.reading_as_in(&before).percent(self.event_ns.unwrap_or(0.0)),
             None => cost_percent,
         };
         if !has_miss {
-            self.threads_percent = Some(threads_percent);
+            self.without_miss = Some(stretch);
         }
         Some(Weighed { cost_percent, shed: self.shedding.weigh(steady_percent, stretch.elapsed), is_first })
     }
@@ -147,12 +140,17 @@ mod tests {
         assert_eq!((weighing.look(), weighing.recent_percent()), (None, None), "nothing is counted yet");
         weighing.stretch = spent(5, 5_000_000);
         assert_eq!(weighing.recent_percent(), Some(0.1));
-        weighing.stretch = spent(10, 80_000_000);
-        assert_eq!(weighing.end(), Some(Weighed { cost_percent: 0.8, shed: Some(1), is_first: true }));
+        let mut weigh = |is_first: bool, shed: Option<usize>| {
+            weighing.stretch = spent(10, 80_000_000);
+            assert_eq!(weighing.end(), Some(Weighed { cost_percent: 0.8, shed, is_first }));
+        };
+        weigh(true, None);
+        weigh(false, None);
+        weigh(false, Some(1));
         assert_eq!((weighing.kinds().len(), weighing.recent_percent()), (1, Some(0.8)));
         weighing.stretch = spent(10, 20_000_000);
         assert_eq!(weighing.end(), Some(Weighed { cost_percent: 0.2, shed: None, is_first: false }));
-        assert_eq!(weighing.whole_percent(), 0.5);
+        assert!((weighing.whole_percent() - 0.65).abs() < 1e-9);
         assert_eq!(weighing.end(), None);
     }
 
@@ -167,8 +165,8 @@ mod tests {
         assert_eq!(weigh(20_000_000, 100_000, false).shed, None, "0.2 % and 0.1 %");
         let with_miss = weigh(500_000_000, 100_000, true);
         assert!((with_miss.cost_percent - 5.1).abs() < 1e-9 && with_miss.shed.is_none(), "{with_miss:?}");
-        assert_eq!(weigh(500_000_000, 400_000, true).shed, Some(1), "0.4 % by events");
-        let shed: Vec<_> = (0..10).map(|_| weigh(500_000_000, 1000, true).shed).collect();
-        assert!(shed[..4].iter().all(Option::is_none) && shed[4..].iter().any(Option::is_some), "{shed:?}");
+        assert!((0..20).all(|_| weigh(500_000_000, 1000, true).shed.is_none()), "misses all the time");
+        let shed: Vec<Option<usize>> = (0..3).map(|_| weigh(500_000_000, 400_000, true).shed).collect();
+        assert_eq!(shed, [None, None, Some(1)], "0.4 % by events, which the threads read, too");
     }
 }

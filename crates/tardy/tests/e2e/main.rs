@@ -1,5 +1,6 @@
 //! Real kernels in real virtual machines. `make e2e` runs these; they take minutes and download kernels once.
 
+mod chains;
 mod check;
 mod custom_kernel;
 mod desk;
