@@ -98,6 +98,15 @@ export type Caveat = { code: Code, text: string,
 facts?: Limit | null, };
 
 /**
+ * A trace event that is recorded for chains, besides the base set.
+ */
+export type ChainEvent = { system: string, name: string, 
+/**
+ * Only of the watched threads, not of all.
+ */
+of_stages: boolean, };
+
+/**
  * How a chain of callers was recorded.
  */
 export type ChainSource = "entries" | "graph" | "stack";
@@ -2198,6 +2207,10 @@ stacks: boolean,
  * Chains of the watched threads; the last stretch is kept when one misses its deadline.
  */
 chains: Array<FollowedChain>, 
+/**
+ * Events that show the hand-overs of chains, and their stimuli and ends.
+ */
+chain_events: Array<ChainEvent>, 
 /**
  * The watch stands for months, also while none of its threads exists.
  */

@@ -92,7 +92,7 @@ impl Woken {
     fn of(recorded: &Recorded) -> Self {
         let mut woken = Self::default();
         for (tid, life) in &recorded.threads {
-            if is_of_the_kernel(recorded, *tid) || is_of_this_tool(&recorded.names.comm(*tid)) {
+            if is_of_the_kernel(recorded, *tid) || is_of_this_tool(recorded.names.comm(*tid)) {
                 continue;
             }
             woken.wakes.insert(*tid, life.wakes.len());

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One byte of so many makes the reader late.
+/// Each byte whose number is a multiple of this makes the reader late.
 const LATE_EVERY: usize = 20;
 const BETWEEN_BYTES: Duration = Duration::from_millis(60);
 const PATIENCE: Duration = Duration::from_secs(120);

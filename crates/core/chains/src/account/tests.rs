@@ -144,7 +144,7 @@ fn a_hog_that_preempts_one_stage_is_the_cause() {
 }
 
 #[test]
-fn events_of_the_stages_begin_and_end_instances_and_those_of_other_threads_do_not() {
+fn only_events_of_the_stages_begin_and_end_instances() {
     let mut script = Script::default();
     (1..=5).for_each(|index| {
         script.ordinary(index * 10_000);
