@@ -46,7 +46,7 @@ pub fn declared(path: &Path) -> Result<ChainFile, UsageError> {
     ChainFile::parse(&text).map_err(|problem| failed(problem.to_string()))
 }
 
-/// The events of a recording of another tool. `declared`: those that begin or end chains.
+/// The events of a recording of another tool. `declared`: the events that begin or end chains.
 ///
 /// # Errors
 /// A recording that cannot be read, or has no events.

@@ -104,7 +104,7 @@ export type ChainEvent = { system: string, name: string,
 /**
  * Only of the watched threads, not of all.
  */
-of_stages: boolean, };
+of_watched: boolean, };
 
 /**
  * How a chain of callers was recorded.

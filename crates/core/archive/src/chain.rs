@@ -301,6 +301,10 @@ pub enum ChainLimit {
     NoEvent {
         event: ForeignText,
     },
+    /// No thread of its stage caused this event.
+    EventOfNoStage {
+        event: ForeignText,
+    },
     /// Events without which wake-ups, interrupts or timers do not show.
     EventsAbsent(Vec<String>),
     /// Events that are missing in the recording, at least.

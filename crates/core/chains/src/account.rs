@@ -1,9 +1,8 @@
 //! The account of one chain: its instances, the ledger of each, and the causes of late ones.
 
 use crate::declaration::Chain;
-use crate::event_name::EventName;
 use crate::findings::Findings;
-use crate::links::{Linked, Passage, links};
+use crate::links::{Linked, Passage, links, threads_of};
 use crate::recorded::Recorded;
 use crate::walk::Walk;
 use archive::chain::{ChainAccount, ChainInstance, ChainLimit, StageSpan, StageTimes};
@@ -32,10 +31,7 @@ pub fn account(recordings: &[Recorded], chain: &Chain, ledgers: usize) -> ChainA
     let never = |index: &usize| absent.iter().all(|absent| absent.contains(index));
     let unknown = (0..chain.stages.len()).filter(never).filter_map(|index| chain.stages.get(index));
     limits.extend(unknown.map(|stage| ChainLimit::NoThread { stage: ForeignText(stage.label()) }));
-    let is_absent = |event: &&EventName| recordings.iter().all(|recorded| !recorded.occurrences.contains_key(*event));
-    limits.extend(
-        chain.events().filter(is_absent).map(|event| ChainLimit::NoEvent { event: ForeignText(event.to_string()) }),
-    );
+    limits.extend(event_limits(recordings, chain));
     let (mut instances, mut segments) = (Vec::with_capacity(found.len()), 0);
     for (recorded, linked) in &found {
         let instance = instance(recorded, linked);
@@ -52,6 +48,30 @@ pub fn account(recordings: &[Recorded], chain: &Chain, ledgers: usize) -> ChainA
     keep_worst_ledgers(&mut instances, ledgers);
     let name = ForeignText(chain.name.clone());
     ChainAccount { name, deadline_ns, instances, unlinked, stages, findings, limits }
+}
+
+/// Events of the declaration that no recording knows, or that no thread of their stage caused.
+fn event_limits(recordings: &[Recorded], chain: &Chain) -> Vec<ChainLimit> {
+    // One that could not be read has a limit of its own.
+    let read = || recordings.iter().filter(|recorded| recorded.events() > 0);
+    let declared = [(chain.stimulus.event(), chain.stages.first()), (chain.end.event(), chain.stages.last())];
+    let mut limits = Vec::new();
+    for (event, stage) in declared.into_iter().filter_map(|(event, stage)| event.zip(stage)) {
+        let of_stage = |recorded: &Recorded| {
+            let tids = threads_of(recorded, stage);
+            recorded.occurred(event).iter().any(|occurred| tids.contains(&occurred.tid))
+        };
+        let name = ForeignText(event.to_string());
+        let limit = match read().any(|recorded| recorded.occurrences.contains_key(event)) {
+            _ if read().next().is_none() || read().any(of_stage) => continue,
+            true => ChainLimit::EventOfNoStage { event: name },
+            false => ChainLimit::NoEvent { event: name },
+        };
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
+    limits
 }
 
 /// The limits of all recordings, each once.

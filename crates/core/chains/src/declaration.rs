@@ -1,6 +1,7 @@
 //! The declaration of chains in TOML: stimulus, stages, end and deadline.
 
 use crate::event_name::EventName;
+use crate::recorded::HAND_OVERS;
 use archive::watched::WatchSettings;
 use archive::watched::chain::{ChainEvent, FollowedChain, FollowedStage};
 use serde::de::{Deserializer, Error};
@@ -96,6 +97,20 @@ pub enum End {
     Event(EventName),
 }
 
+impl Stimulus {
+    /// The trace event that it is.
+    pub fn event(&self) -> Option<&EventName> {
+        if let Self::Event(event) = self { Some(event) } else { None }
+    }
+}
+
+impl End {
+    /// The trace event that it is.
+    pub fn event(&self) -> Option<&EventName> {
+        if let Self::Event(event) = self { Some(event) } else { None }
+    }
+}
+
 /// The threads that can be a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -159,29 +174,29 @@ impl ChainFile {
     }
 }
 
-/// Events that show who raised a softirq and who queued a work item. Without them a hand-over by UDP or by a work queue has no origin.
-const HAND_OVERS: [(&str, &str); 2] = [("irq", "softirq_raise"), ("workqueue", "workqueue_queue_work")];
-
 impl ChainFile {
     /// The trace events that are a stimulus or an end.
     pub fn events(&self) -> BTreeSet<EventName> {
         self.chain.iter().flat_map(Chain::events).cloned().collect()
     }
 
-    /// Asks a watch for all that it can do for these chains: to follow those that it can while it goes on, and to record the events of all.
+    /// Sets the chains that a watch follows while it goes on, and the events that it records. What the kept traces show decides about the
+    /// other chains.
     pub fn request(&self, watch: &mut WatchSettings) {
         watch.chains = self.chain.iter().filter_map(|chain| chain.followed().ok()).collect();
         watch.chain_events = self.recorded_events();
     }
 
     fn recorded_events(&self) -> Vec<ChainEvent> {
-        let event = |system: &str, name: &str, of_stages: bool| ChainEvent {
+        let event = |system: &str, name: &str, of_watched: bool| ChainEvent {
             system: system.to_owned(),
             name: name.to_owned(),
-            of_stages,
+            of_watched,
         };
         let hand_overs = HAND_OVERS.iter().map(|(system, name)| event(system, name, false));
-        hand_overs.chain(self.events().iter().map(|named| event(named.group(), named.name(), true))).collect()
+        let is_hand_over = |named: &EventName| HAND_OVERS.contains(&(named.group(), named.name()));
+        let declared = self.events().into_iter().filter(|named| !is_hand_over(named));
+        hand_overs.chain(declared.map(|named| event(named.group(), named.name(), true))).collect()
     }
 }
 
@@ -227,9 +242,7 @@ impl Chain {
 
     /// The trace events that are its stimulus or its end.
     pub fn events(&self) -> impl Iterator<Item = &EventName> {
-        let of_stimulus = if let Stimulus::Event(event) = &self.stimulus { Some(event) } else { None };
-        let of_end = if let End::Event(event) = &self.end { Some(event) } else { None };
-        of_stimulus.into_iter().chain(of_end)
+        self.stimulus.event().into_iter().chain(self.end.event())
     }
 
     /// The declaration of a chain that a watch followed; `None` if it is wrong, as in a damaged archive.
@@ -333,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_stimuli_and_ends_are_recorded_of_the_stages_only() {
+    fn events_of_stimuli_and_ends_are_recorded_of_watched_threads_only() {
         let text = |end: &str| {
             let begins = "[[chain]]\nname = \"c\"\nstages = [\"a\"]\nstimulus = { event = \"sdt_robot:step\" }";
             format!("{begins}\nend = {{ event = \"{end}\" }}")
@@ -343,9 +356,13 @@ mod tests {
         let mut watch = WatchSettings::default();
         file.request(&mut watch);
         let recorded = watch.chain_events;
-        let named: Vec<(&str, bool)> = recorded.iter().map(|event| (event.name.as_str(), event.of_stages)).collect();
-        let of_stages = [("net_dev_queue", true), ("step", true)];
-        assert_eq!(named, [&[("softirq_raise", false), ("workqueue_queue_work", false)], &of_stages[..]].concat());
+        let named: Vec<(&str, bool)> = recorded.iter().map(|event| (event.name.as_str(), event.of_watched)).collect();
+        let of_watched = [("net_dev_queue", true), ("step", true)];
+        assert_eq!(named, [&[("softirq_raise", false), ("workqueue_queue_work", false)], &of_watched[..]].concat());
+        let twice = ChainFile::parse(&text("irq:softirq_raise")).unwrap().recorded_events();
+        let raised: Vec<bool> =
+            twice.iter().filter(|event| event.name == "softirq_raise").map(|event| event.of_watched).collect();
+        assert_eq!(raised, [false], "hand-overs need it of all threads");
         let wrong = ChainFile::parse(&text("../x:enable")).unwrap_err();
         assert!(matches!(wrong, ChainProblem::Syntax { line: Some(5), .. }), "{wrong:?}");
     }

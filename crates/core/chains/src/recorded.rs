@@ -19,16 +19,18 @@ use std::ops::RangeInclusive;
 pub const EVENTS_MAX: u64 = 40_000_000;
 
 /// Events without which a chain cannot be followed, or only as far as the comment says.
-const NEEDED: [(&str, &str); 6] = [
+const NEEDED: [(&str, &str); 5] = [
     ("sched", "sched_switch"),
     ("sched", "sched_waking"),
     // Wake-ups by interrupts and softirqs have no origin.
     ("irq", "irq_handler_entry"),
     ("irq", "softirq_entry"),
-    ("irq", "softirq_raise"),
     // A timer wakes without the instant that it was set for.
     ("timer", "hrtimer_expire_entry"),
 ];
+
+/// Events that show who raised a softirq and who queued a work item. Without them a hand-over by UDP or by a work queue has no origin.
+pub(crate) const HAND_OVERS: [(&str, &str); 2] = [("irq", "softirq_raise"), ("workqueue", "workqueue_queue_work")];
 
 /// A text that a thread wrote to `trace_marker`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +133,10 @@ impl Recorded {
         for interval in recorded.cpus.values().flatten() {
             recorded.names.learn_function(interval.context.function().unwrap_or(0), &file.metadata);
         }
-        let absent = NEEDED.iter().filter(|(system, name)| file.metadata.formats.find(system, name).is_none());
+        let absent = NEEDED
+            .iter()
+            .chain(&HAND_OVERS)
+            .filter(|(system, name)| file.metadata.formats.find(system, name).is_none());
         let absent: Vec<String> = absent.map(|(system, name)| format!("{system}:{name}")).collect();
         recorded.limits.extend((!absent.is_empty()).then_some(ChainLimit::EventsAbsent(absent)));
         recorded.limits.extend((!is_mono).then(|| ChainLimit::ClockNotMono(file.metadata.clock.to_string())));

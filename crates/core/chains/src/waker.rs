@@ -138,7 +138,7 @@ impl Wakers {
                 let due_ns = self.armed.remove(&timer).filter(|due_ns| {
                     self.due_times_are_known && (1..UPTIME_NS_MAX).contains(due_ns) && *due_ns <= ts_ns
                 });
-                cpu.timer = Some((due_ns, ts_ns));
+                (cpu.timer, cpu.irq_before) = (Some((due_ns, ts_ns)), None);
             }
             EventKind::HrtimerExpireExit { .. } => cpu.timer = None,
             EventKind::IrqEntry { irq } => (cpu.irq, cpu.irq_before) = (Some((irq, ts_ns)), None),
@@ -151,7 +151,7 @@ impl Wakers {
             }
             EventKind::SoftirqEntry { vec } => {
                 let raised = cpu.raised.get_mut(vec as usize).and_then(Option::take).unwrap_or(Raised::Unknown);
-                cpu.softirq = Some((vec, ts_ns, raised));
+                (cpu.softirq, cpu.irq_before) = (Some((vec, ts_ns, raised)), None);
             }
             EventKind::SoftirqExit { .. } => cpu.softirq = None,
             EventKind::WorkQueued { work } => {
@@ -181,7 +181,8 @@ impl Wakers {
     /// The waker of a thread with this name, in a wake-up that this event records.
     pub fn of(&self, event: &Event<'_>, woken: &str) -> Waker {
         let cpu = self.cpus.get(&event.cpu).copied().unwrap_or_default();
-        match (cpu.waker(event), cpu.irq_before) {
+        let irq_before = cpu.irq_before.filter(|_| event.flags & flag::HARDIRQ != 0);
+        match (cpu.waker(event), irq_before) {
             (Waker::Thread(tid), _) => {
                 self.executed.get(&tid).map_or(Waker::Thread(tid), |queued| Waker::Work { tid, queued: *queued })
             }
@@ -273,9 +274,13 @@ mod tests {
         for other in ["irq/2-eth0", "irq/251-eth0", "irq/", "reader"] {
             assert_eq!(of(other), Waker::Unknown, "{other}");
         }
+        let outside = event(3, 0, 0, WAKING);
+        assert_eq!(wakers(&events).of(&outside, "irq/25-virtio0-"), Waker::Unknown, "idle wakes nobody");
         let switch = EventKind::Switch { prev: 0, prev_prio: None, prev_state: 0, next: 5, next_prio: None };
-        let later = wakers(&[events[0], events[1], event(3, 0, 0, switch)]);
-        assert_eq!(later.of(&waking, "irq/25-virtio0-"), Waker::Unknown, "of another interrupt");
+        for between in [switch, EventKind::SoftirqEntry { vec: 7 }] {
+            let later = wakers(&[events[0], events[1], event(3, 0, 0, between)]);
+            assert_eq!(later.of(&waking, "irq/25-virtio0-"), Waker::Unknown, "of another interrupt: {between:?}");
+        }
     }
 
     #[test]

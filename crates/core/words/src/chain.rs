@@ -207,11 +207,17 @@ pub fn limit(limit: &ChainLimit) -> String {
     match limit {
         ChainLimit::NoThread { stage } => format!("the recording has no `{}`", stage.0),
         ChainLimit::NoEvent { event } => format!("the recording has no event `{}`", event.0),
+        ChainLimit::EventOfNoStage { event } => {
+            format!(
+                "no thread of its stage caused `{}`; a watch records this event of the watched threads only",
+                event.0
+            )
+        }
         ChainLimit::EventsAbsent(absent) => {
             let absent = absent.join(", ");
             format!(
-                "the recording lacks {absent}: hand-overs that these show have no origin; `tardy watch --chain` records them, \
-                 as does trace-cmd with `-e sched -e irq -e timer`"
+                "the recording lacks {absent}: hand-overs or timers may have no origin; `tardy watch --chain` records these events, \
+                 as does trace-cmd with `-e sched -e irq -e timer -e workqueue`"
             )
         }
         ChainLimit::EventsLost(lost) => {

@@ -24,7 +24,7 @@ pub struct Shedding {
     saved_percent: Vec<f64>,
     /// The cost before the last shedding, whose effect is not known yet.
     before_percent: Option<f64>,
-    /// Time above the budget since the last shedding.
+    /// Time above the budget, less the time below it.
     above: Duration,
     calm: Duration,
     /// Doubles when a kind that was recorded again had to be shed again.
@@ -65,7 +65,7 @@ impl Shedding {
             let is_storm = cost_percent > self.budget_percent * STORM;
             return (is_storm || self.above >= PATIENCE).then(|| self.shed(cost_percent, if is_storm { 2 } else { 1 }));
         }
-        self.above = Duration::ZERO;
+        self.above = self.above.saturating_sub(stretch);
         let saved_percent = self.saved_percent.last()?;
         if cost_percent + saved_percent > self.budget_percent * ROOM {
             self.calm = Duration::ZERO;
@@ -108,8 +108,10 @@ mod tests {
         let mut shedding = Shedding::of(0.5);
         assert_eq!(weighed(&mut shedding, 0.4, 100), Vec::<usize>::new());
         assert_eq!(weighed(&mut shedding, 0.7, 2), Vec::<usize>::new(), "a burst");
+        assert_eq!(weighed(&mut shedding, 0.4, 2), Vec::<usize>::new());
+        assert_eq!(weighed(&mut shedding, 0.7, 2), Vec::<usize>::new());
         assert_eq!(weighed(&mut shedding, 0.4, 1), Vec::<usize>::new());
-        assert_eq!(weighed(&mut shedding, 0.7, 3), [1]);
+        assert_eq!(weighed(&mut shedding, 0.7, 2), [1], "more often above than below");
         assert_eq!(weighed(&mut shedding, 0.6, 3), [2], "the first one saved 0.1");
         assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
         assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "the second one cost 0.15");

@@ -86,6 +86,11 @@ impl Weighing {
     /// Ends a session: weighs what is left.
     pub fn end(&mut self) -> Option<Weighed> {
         self.cost = None;
+        if self.stretch.elapsed < WEIGHED / 2 {
+            // Too short to judge by.
+            self.spent = self.spent.and(&std::mem::take(&mut self.stretch));
+            return None;
+        }
         self.weigh()
     }
 
@@ -99,10 +104,12 @@ impl Weighing {
         let is_first = self.weighed_percent.replace(cost_percent).is_none();
         let has_miss = self.stretches_with_miss > 0;
         self.stretches_with_miss = self.stretches_with_miss.saturating_sub(1);
-        let steady_percent = match self.without_miss.filter(|_| has_miss) {
-            Some(before) => stretch.reading_as_in(&before).percent(self.event_ns.unwrap_or(0.0)),
-            None => cost_percent,
+        let steady = match self.without_miss {
+            _ if !has_miss => stretch,
+            Some(before) => stretch.reading_as_in(&before),
+            None => Spent { threads_ns: 0, ..stretch },
         };
+        let steady_percent = steady.percent(self.event_ns.unwrap_or(0.0));
         if !has_miss {
             self.without_miss = Some(stretch);
         }
@@ -162,6 +169,7 @@ mod tests {
             weighing.stretches_with_miss = u8::from(has_miss);
             weighing.end().unwrap()
         };
+        assert!((0..20).all(|_| weigh(500_000_000, 1000, true).shed.is_none()), "misses from the start");
         assert_eq!(weigh(20_000_000, 100_000, false).shed, None, "0.2 % and 0.1 %");
         let with_miss = weigh(500_000_000, 100_000, true);
         assert!((with_miss.cost_percent - 5.1).abs() < 1e-9 && with_miss.shed.is_none(), "{with_miss:?}");

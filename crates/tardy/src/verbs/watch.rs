@@ -73,7 +73,6 @@ fn run(arguments: &WatchArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     let known = machine::find(&arguments.target)?;
     let mut settings = arguments.settings(&known)?;
     if let Some((watch, (_, file))) = settings.watch.as_mut().zip(declared.as_ref()) {
-        // Deadlines that only a whole trace shows are judged later, by what other spikes kept.
         file.request(watch);
     }
     let output = &arguments.output;

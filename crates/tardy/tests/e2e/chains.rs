@@ -9,22 +9,19 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Each byte whose number is a multiple of this makes the reader late.
 const LATE_EVERY: usize = 20;
 const BETWEEN_BYTES: Duration = Duration::from_millis(60);
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Sends bytes to a device of the machine until its end.
 fn feed(socket: PathBuf) {
     thread::spawn(move || {
-        let begun = Instant::now();
         let mut device = loop {
             match UnixStream::connect(&socket) {
                 Ok(device) => break device,
-                Err(_) if begun.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(100)),
-                Err(_) => return,
+                Err(_) => thread::sleep(Duration::from_millis(100)),
             }
         };
         for number in 0.. {

@@ -1,6 +1,7 @@
 //! `tardy watch --chain` with the real meter on this machine: an event of the kernel ends a chain.
 
 use super::watch_live::{meter, program, tardy_watch};
+use archive::reader::Run;
 use fixtures::fake_meter::Ended;
 use serde_json::Value;
 use std::fs;
@@ -19,6 +20,11 @@ name = "works"
 deadline = "5ms"
 stages = ["pipe-sensor", "pipe-motor"]
 stimulus = { event = "net:net_dev_queue" }
+
+[[chain]]
+name = "wakes"
+stages = ["pipe-sensor"]
+end = { event = "sched:sched_waking" }
 
 [[chain]]
 name = "unknown"
@@ -44,12 +50,17 @@ fn an_event_of_the_kernel_is_the_end_of_one_chain_and_the_stimulus_of_another() 
     let words = ["explain", "run", "--chain", "chains.toml", "--json"];
     let explained = Command::new(env!("CARGO_BIN_EXE_tardy")).args(words).current_dir(folder.path()).output().unwrap();
     let document = Ended::of(explained).json();
-    let [sends, works, unknown] = [0, 1, 2].map(|index| &document["chains"][index]);
+    let recorded = Run::open(folder.path().join("run")).unwrap().effective.unwrap().events;
+    let once = ["net:net_dev_queue", "irq:softirq_raise", "sched:sched_waking"];
+    assert!(once.iter().all(|name| recorded.iter().filter(|event| event == name).count() == 1), "{recorded:?}");
+    let [sends, works, wakes, unknown] = [0, 1, 2, 3].map(|index| &document["chains"][index]);
     let sent = latencies_ns(sends);
     assert!(sent.len() >= 10 && sent.iter().all(|ns| *ns > 0), "{sends}");
     // The work of pipe-motor is in the second chain only.
     assert!(latencies_ns(works).iter().any(|ns| *ns > 7_000_000), "{works}");
-    assert_eq!(works["findings"][0]["culprit"], "own-work", "{works}");
+    let findings = works["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["culprit"] == "own-work"), "{works}");
+    assert!(!latencies_ns(wakes).is_empty(), "{wakes}");
     assert!(latencies_ns(unknown).is_empty());
     assert!(unknown["limits"].to_string().contains("sdt_robot:step"), "{unknown}");
 }

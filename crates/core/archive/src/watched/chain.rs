@@ -33,7 +33,7 @@ pub struct ChainEvent {
     pub system: String,
     pub name: String,
     /// Only of the watched threads, not of all.
-    pub of_stages: bool,
+    pub of_watched: bool,
 }
 
 /// The threads that can be a stage.

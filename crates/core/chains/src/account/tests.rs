@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::declaration::{ChainFile, Stimulus};
+use crate::event_name::EventName;
 use crate::recorded::Occurrence;
 use archive::chain::{Activity, ChainCause, ChainShare, Segment, StagePart};
 use archive::culprit::{AwaitedProgress, Culprit, Holder};
@@ -166,9 +167,37 @@ fn only_events_of_the_stages_begin_and_end_instances() {
     let sum_ns = |instance: &ChainInstance| instance.segments.iter().map(Segment::ns).sum::<i64>();
     assert!(account.instances.iter().all(|instance| sum_ns(instance) == 190));
     assert!(account.limits.is_empty(), "{:?}", account.limits);
+    let nothing = Recorded::unreadable("cut".into());
+    let unread = self::account(&[nothing], &chain(declared), usize::MAX).limits;
+    assert!(!unread.iter().any(|limit| matches!(limit, ChainLimit::NoEvent { .. })), "{unread:?}");
     let elsewhere = self::account(&[script.recorded()], &chain(declared), usize::MAX);
     let missing = |name: &str| ChainLimit::NoEvent { event: ForeignText(name.into()) };
     assert_eq!(elsewhere.limits, [missing("sdt_robot:begin"), missing("net:net_dev_queue")]);
+    let mut of_others = script.recorded();
+    of_others.occurrences =
+        HashMap::from([(event("sdt_robot:begin"), occurred(&[(65, HOG)])), (event("net:net_dev_queue"), Vec::new())]);
+    let of_others = self::account(&[of_others], &chain(declared), usize::MAX).limits;
+    let of_no_stage = |name: &str| ChainLimit::EventOfNoStage { event: ForeignText(name.into()) };
+    assert_eq!(of_others, [of_no_stage("sdt_robot:begin"), of_no_stage("net:net_dev_queue")]);
+}
+
+#[test]
+fn the_same_event_ends_an_instance_and_begins_the_next() {
+    let mut script = Script::default();
+    (1..=5).for_each(|index| {
+        script.ordinary(index * 10_000);
+    });
+    let mut recorded = script.recorded();
+    let step = EventName::try_from("sdt_robot:step".to_owned()).unwrap();
+    let occurred = (1..=5).map(|index| Occurrence { ts_ns: index * 10_000 + 60, tid: SENSOR }).collect();
+    recorded.occurrences = HashMap::from([(step, occurred)]);
+    let event = "{ event = \"sdt_robot:step\" }";
+    let text = format!("[[chain]]\nname = \"c\"\nstages = [\"sensor\"]\nstimulus = {event}\nend = {event}");
+    let chain = ChainFile::parse(&text).unwrap().chain.remove(0);
+    let account = account(&[recorded], &chain, usize::MAX);
+    let latencies_ns: Vec<i64> = account.instances.iter().map(ChainInstance::latency_ns).collect();
+    assert_eq!((latencies_ns, account.unlinked), (vec![10_000; 4], 1), "the last one has no end");
+    assert!(account.limits.is_empty(), "{:?}", account.limits);
 }
 
 #[test]

@@ -21,6 +21,9 @@ const IN_FAULTS: [&str; 2] = ["mm_page_alloc", "rss_stat"];
 /// With more threads than this, page faults of all threads are recorded: the length of a filter is limited.
 const FILTERED_MAX: usize = 120;
 
+/// A filter that no event passes.
+const OF_NO_THREAD: &str = "common_pid == 0 && common_pid == 1";
+
 /// The kernel's own detection of maxima.
 struct Maxima {
     instance: Instance,
@@ -35,7 +38,7 @@ pub struct Recording {
     /// Events of [`IN_FAULTS`] that the kernel has, if it has events for faults at all.
     in_faults: Vec<&'static str>,
     /// Events that begin or end chains, of the watched threads.
-    of_stages: Vec<ChainEvent>,
+    of_watched: Vec<ChainEvent>,
     tids: Vec<i32>,
     maxima: Option<Maxima>,
     /// Every recorded event, as `system:name`.
@@ -70,15 +73,24 @@ impl Recording {
             false => Vec::new(),
         };
         armed.events.extend(in_faults.iter().map(|event| format!("kmem:{event}")));
-        let mut of_stages = Vec::new();
+        let mut of_watched = Vec::new();
         for event in in_chains {
             let is_known = knows(&event.system, &event.name);
+            let name = format!("{}:{}", event.system, event.name);
+            if armed.events.contains(&name) {
+                // Of the base set, which every account needs of all threads.
+                continue;
+            }
             let events = if is_known { &mut armed.events } else { &mut armed.events_absent };
-            events.push(format!("{}:{}", event.system, event.name));
-            for instance in instances.iter().filter(|_| is_known && !event.of_stages) {
+            events.push(name);
+            for instance in instances.iter().filter(|_| is_known && event.of_watched) {
+                // Until a thread is watched.
+                instance.set_event_filter(&event.system, &event.name, OF_NO_THREAD)?;
+            }
+            for instance in instances.iter().filter(|_| is_known && !event.of_watched) {
                 instance.enable_event(&event.system, &event.name)?;
             }
-            of_stages.extend(Some(event.clone()).filter(|event| is_known && event.of_stages));
+            of_watched.extend(Some(event.clone()).filter(|event| is_known && event.of_watched));
         }
         let mut maxima = None;
         if armed.snapshotter.mode() == SnapshotMode::Onmax {
@@ -90,7 +102,7 @@ impl Recording {
             maxima = Some(Maxima { instance, event, lateness });
         }
         let events = armed.events.clone();
-        let mut recording = Self { instances, in_faults, of_stages, maxima, events, ..Self::default() };
+        let mut recording = Self { instances, in_faults, of_watched, maxima, events, ..Self::default() };
         recording.only(tids);
         Ok(recording)
     }
@@ -164,7 +176,7 @@ impl Recording {
                         .and_then(|()| instance.enable_event("kmem", event)),
                 };
             }
-            for ChainEvent { system, name, .. } in &self.of_stages {
+            for ChainEvent { system, name, .. } in &self.of_watched {
                 // Without a filter, the account finds the stages among all threads.
                 let _ = instance.set_event_filter(system, name, &filter);
                 if !self.shed.contains(&EventKind::of(system, name)) {
