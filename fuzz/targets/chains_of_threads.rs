@@ -26,10 +26,10 @@ fuzz_target!(|input: Input| {
     let plain = evidence::file::unpacked(packed).expect("a valid recording");
     let file = spoilt(&plain, &input.damages);
     within_budget(file.len() + input.declaration.len(), || {
-        let recorded = [Recorded::of(&mut PagedTrace::open(&file[..]))];
+        let written = ChainFile::parse(input.declaration).unwrap_or(ChainFile { chain: Vec::new() });
+        let recorded = [Recorded::of(&mut PagedTrace::open(&file[..]), &written.events())];
         let found = declared(&discover(&recorded)).chain;
-        let written = ChainFile::parse(input.declaration).map_or_else(|_| Vec::new(), |file| file.chain);
-        for chain in found.iter().chain(&written) {
+        for chain in found.iter().chain(&written.chain) {
             for instance in chains::account(&recorded, chain, usize::MAX).instances {
                 let sum: i64 = instance.segments.iter().map(|segment| segment.end_ns - segment.start_ns).sum();
                 assert_eq!(sum, instance.end_ns - instance.stimulus_ns, "a ledger sums to its latency");
