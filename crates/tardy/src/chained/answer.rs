@@ -60,9 +60,7 @@ fn add_one(account: &ChainAccount, short: &mut Short<'_>) {
     if let Some(unlinked) = unlinked(account) {
         short.add("but: ", &unlinked);
     }
-    for text in account.limits.iter().map(limit) {
-        short.add("but: ", &text);
-    }
+    add_limits(account, short);
     if account.findings.len() > 1 {
         short.add("causes: ", &culprits(account));
     }
@@ -83,10 +81,20 @@ fn add_several(accounts: &[ChainAccount], short: &mut Short<'_>) {
         }
         added += 1;
         add_worst(account, short);
+        if account.worst().is_none() {
+            // Its limits say why.
+            add_limits(account, short);
+        }
     }
     short.left += 1;
     if added < order.len() {
         short.add("", &format!("{} more: --json", counted((order.len() - added) as u64, "chain")));
+    }
+}
+
+fn add_limits(account: &ChainAccount, short: &mut Short<'_>) {
+    for text in account.limits.iter().map(limit) {
+        short.add("but: ", &text);
     }
 }
 

@@ -22,14 +22,14 @@ stages = ["pipe-sensor", "pipe-motor"]
 stimulus = { event = "net:net_dev_queue" }
 
 [[chain]]
-name = "wakes"
-stages = ["pipe-sensor"]
-end = { event = "sched:sched_waking" }
-
-[[chain]]
 name = "unknown"
 stages = ["pipe-sensor"]
 end = { event = "sdt_robot:step" }
+
+[[chain]]
+name = "wakes"
+stages = ["pipe-sensor"]
+end = { event = "sched:sched_waking" }
 "#;
 
 fn latencies_ns(chain: &Value) -> Vec<i64> {
@@ -48,19 +48,24 @@ fn an_event_of_the_kernel_is_the_end_of_one_chain_and_the_stimulus_of_another() 
     let watched = Ended::of(tardy_watch(&meter, &folder, &words).output().unwrap());
     assert_eq!(watched.code, Some(0), "{}", watched.shown());
     let words = ["explain", "run", "--chain", "chains.toml", "--json"];
-    let explained = Command::new(env!("CARGO_BIN_EXE_tardy")).args(words).current_dir(folder.path()).output().unwrap();
-    let document = Ended::of(explained).json();
+    let explain = |words: &[&str]| {
+        Ended::of(Command::new(env!("CARGO_BIN_EXE_tardy")).args(words).current_dir(folder.path()).output().unwrap())
+    };
+    let document = explain(&words).json();
     let recorded = Run::open(folder.path().join("run")).unwrap().effective.unwrap().events;
     let once = ["net:net_dev_queue", "irq:softirq_raise", "sched:sched_waking"];
     assert!(once.iter().all(|name| recorded.iter().filter(|event| event == name).count() == 1), "{recorded:?}");
-    let [sends, works, wakes, unknown] = [0, 1, 2, 3].map(|index| &document["chains"][index]);
+    let [sends, works, unknown, wakes] = [0, 1, 2, 3].map(|index| &document["chains"][index]);
     let sent = latencies_ns(sends);
-    assert!(sent.len() >= 10 && sent.iter().all(|ns| *ns > 0), "{sends}");
-    // The work of pipe-motor is in the second chain only.
-    assert!(latencies_ns(works).iter().any(|ns| *ns > 7_000_000), "{works}");
-    let findings = works["findings"].as_array().unwrap();
-    assert!(findings.iter().any(|finding| finding["culprit"] == "own-work"), "{works}");
+    assert!(!sent.is_empty() && sent.iter().all(|ns| *ns > 0), "{sends}");
+    // Each instance in the snapshots has the work of pipe-motor.
+    let worked = latencies_ns(works);
+    assert!(!worked.is_empty() && worked.iter().all(|ns| *ns > 200_000), "{works}");
     assert!(!latencies_ns(wakes).is_empty(), "{wakes}");
     assert!(latencies_ns(unknown).is_empty());
     assert!(unknown["limits"].to_string().contains("sdt_robot:step"), "{unknown}");
+    // The short answer about several chains says why one of them has no instance.
+    fs::write(folder.path().join("several.toml"), CHAINS.replace("deadline = \"5ms\"\n", "")).unwrap();
+    let short = explain(&["explain", "run", "--chain", "several.toml"]).stdout;
+    assert!(short.contains("sdt_robot:step"), "{short}");
 }

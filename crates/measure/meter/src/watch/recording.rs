@@ -83,12 +83,13 @@ impl Recording {
             }
             let events = if is_known { &mut armed.events } else { &mut armed.events_absent };
             events.push(name);
-            for instance in instances.iter().filter(|_| is_known && event.of_watched) {
-                // Until a thread is watched.
-                instance.set_event_filter(&event.system, &event.name, OF_NO_THREAD)?;
-            }
-            for instance in instances.iter().filter(|_| is_known && !event.of_watched) {
-                instance.enable_event(&event.system, &event.name)?;
+            for instance in instances.iter().filter(|_| is_known) {
+                if event.of_watched {
+                    // Until a thread is watched.
+                    instance.set_event_filter(&event.system, &event.name, OF_NO_THREAD)?;
+                } else {
+                    instance.enable_event(&event.system, &event.name)?;
+                }
             }
             of_watched.extend(Some(event.clone()).filter(|event| is_known && event.of_watched));
         }
