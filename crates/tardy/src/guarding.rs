@@ -6,6 +6,7 @@
 //! [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
 
 mod accounts;
+mod beside;
 mod boot_state;
 mod chains;
 mod command;
@@ -41,6 +42,7 @@ use accounts::{Accounts, Shared, monotonic_ns};
 use anyhow::Context;
 use archive::manifest::RunState;
 use archive::reader::Run;
+use beside::BesideMeter;
 use boot_state::BootWriter;
 use chains::GuardedChains;
 use command::GuardedCommand;
@@ -117,6 +119,7 @@ pub fn guard(config: GuardConfig, folder: &Path, words: &[String], typed: Vec<St
         ended: None,
         complained: BTreeSet::new(),
         boot,
+        beside: BesideMeter::of_this_process(),
     };
     let followed = follow(&mut guard, &mut command);
     let exit = command.map(GuardedCommand::end);

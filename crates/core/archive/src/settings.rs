@@ -21,8 +21,21 @@ choices! {
         Onmax = "onmax",
         /// Two instances with the same events; one records while the other is copied.
         Flip = "flip",
+        /// One instance, read while it goes on recording.
+        Live = "live",
         /// No tracing.
         Off = "off",
+    }
+}
+
+impl SnapshotMode {
+    /// Trace buffers that each CPU has for it.
+    pub fn buffers_per_cpu(self) -> u64 {
+        match self {
+            Self::Off => 0,
+            Self::Live => 1,
+            Self::Auto | Self::Trigger | Self::Onmax | Self::Flip => 2,
+        }
     }
 }
 

@@ -256,6 +256,7 @@ pub fn snapshot_mode(mode: SnapshotMode) -> &'static str {
         SnapshotMode::Trigger => "kernel swap on the marker",
         SnapshotMode::Onmax => "kernel finds the maximum",
         SnapshotMode::Flip => "flip between two instances",
+        SnapshotMode::Live => "read while it records",
         SnapshotMode::Off => "no tracing",
     }
 }

@@ -3,7 +3,7 @@
 use archive::manifest::Manifest;
 use archive::message::FileKind;
 use archive::reader::{Run, ThreadRun};
-use archive::settings::{Policy, RunSettings};
+use archive::settings::{Policy, RunSettings, SnapshotMode};
 use archive::spike::Spike;
 use archive::watched::WatchedSeries;
 use runner::event::Event;
@@ -28,6 +28,12 @@ impl KnownRun {
         let manifest = Manifest { settings: Some(settings), ..Manifest::new("", "", "local") };
         let run = Run { directory: directory.to_owned(), manifest: Some(manifest), ..Run::default() };
         Self { run, files: BTreeMap::new(), traced: BTreeSet::new(), waiting: BTreeMap::new() }
+    }
+
+    /// Trace buffers of the configured size that each CPU has.
+    pub fn buffers_per_cpu(&self) -> u64 {
+        let mode = self.run.effective.as_ref().map(|effective| effective.snapshot_mode);
+        mode.unwrap_or(SnapshotMode::Auto).buffers_per_cpu()
     }
 
     /// Processes an event; returns a spike whose trace, if it has one, is on the disk.

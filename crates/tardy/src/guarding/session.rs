@@ -1,6 +1,7 @@
 //! One session of a guard: a watch with its archive, whose events become accounts while it goes on.
 
 use super::accounts::{Accounts, Found, Late, Shared};
+use super::beside::BesideMeter;
 use super::boot_state::{BootWriter, StateThread};
 use super::config::GuardConfig;
 use super::cost::memory_kb;
@@ -31,8 +32,7 @@ const SERIES_MAX: usize = 1000;
 const TOTALS_NS: u64 = 10_000_000_000;
 /// A real-time task may keep the meter from the CPU for a while.
 const SILENCE: Duration = Duration::from_secs(120);
-/// Instances with buffers of the configured size, and kB per CPU of the one that follows the threads.
-const BUFFERS: u64 = 2;
+/// Buffer of each CPU of the instance that follows the threads.
 const FOLLOWER_KB: u64 = 1024;
 
 /// Codes of the meter's answers to requests.
@@ -54,6 +54,7 @@ pub struct Guard {
     pub ended: Option<Instant>,
     pub complained: BTreeSet<String>,
     pub boot: BootWriter,
+    pub beside: BesideMeter,
 }
 
 /// The state of one session.
@@ -105,6 +106,7 @@ impl Guard {
     /// # Errors
     /// If it could not begin.
     pub fn session(&mut self, pid: Option<i32>, released: &mut dyn FnMut()) -> anyhow::Result<RunOutcome> {
+        self.beside.leave();
         let here = KnownTarget::local();
         let (directory, id) = self.shared.ring().new_session(&here.host_name())?;
         let settings = settings(&self.config, self.chains.as_ref(), pid);
@@ -164,6 +166,7 @@ impl Following<'_> {
             }
             Event::Progress { .. } => {
                 self.guard.boot.update();
+                self.meter.into_iter().for_each(|meter| self.guard.beside.follow(meter));
                 self.look_after_cost();
             }
             Event::Problem(problem) if KEEPS_NOTHING.contains(&problem.code.as_str()) => {
@@ -244,7 +247,7 @@ impl Following<'_> {
             complain!("tardy guard: {}", guarding::cost(guard.weighing.kinds(), Some(cost_percent), budget_percent));
         }
         let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let buffers_kb = cpus * (BUFFERS * u64::from(guard.config.cost.buffer_kb) + FOLLOWER_KB);
+        let buffers_kb = cpus * (self.known.buffers_per_cpu() * u64::from(guard.config.cost.buffer_kb) + FOLLOWER_KB);
         let mut figures = guard.shared.figures();
         (figures.cost_percent, figures.budget_percent) = (guard.weighing.whole_percent(), budget_percent);
         figures.shed = guard.weighing.kinds().len();

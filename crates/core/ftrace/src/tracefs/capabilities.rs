@@ -28,6 +28,11 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Whether a write to `trace_marker` can make the kernel swap its buffers.
+    pub fn swaps(&self) -> bool {
+        self.snapshot && self.print_trigger
+    }
+
     pub fn has_clock(&self, name: &str) -> bool {
         self.clocks.iter().any(|clock| clock == name)
     }

@@ -155,11 +155,22 @@ pub fn is_online(cpu: u32) -> bool {
 /// # Errors
 /// EINVAL if none of them is online and allowed.
 pub fn bind(cpus: &[u32]) -> io::Result<()> {
+    Ok(rustix::thread::sched_setaffinity(None, &set_of(cpus))?)
+}
+
+/// Binds all threads of this process to CPUs. A thread that ends meanwhile, or CPUs that are offline, leave it as it was.
+pub fn bind_process(cpus: &[u32]) {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tids = tasks.filter_map(|task| rustix::process::Pid::from_raw(task.file_name().to_str()?.parse().ok()?));
+    tids.for_each(|tid| _ = rustix::thread::sched_setaffinity(Some(tid), &set_of(cpus)));
+}
+
+fn set_of(cpus: &[u32]) -> rustix::thread::CpuSet {
     let mut set = rustix::thread::CpuSet::new();
     for cpu in cpus.iter().filter(|cpu| (**cpu as usize) < rustix::thread::CpuSet::MAX_CPU) {
         set.set(*cpu as usize);
     }
-    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+    set
 }
 
 /// Thread id of the calling thread, as the trace shows it.

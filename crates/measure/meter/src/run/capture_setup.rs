@@ -12,6 +12,7 @@ use crate::trace::arming::{self, Armed, INSTANCE_PREFIX};
 use crate::trace::error::TraceError;
 use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
+use archive::watched::WatchSettings;
 use ftrace::tracefs::Tracefs;
 use std::io::Write;
 
@@ -46,11 +47,11 @@ pub fn prepare<W: Write>(
         refusal::available(&tracefs, &tracer.name)?;
     }
     let able = tracefs.capabilities();
-    // For threads of another program, the kernel's own detection is fastest.
-    let by_itself = settings.watch.is_some() && able.snapshot && able.hist_triggers && able.print_trigger;
-    let asked = match settings.trace.mode {
-        SnapshotMode::Auto if by_itself => SnapshotMode::Onmax,
-        asked => asked,
+    let asked = match (settings.trace.mode, &settings.watch) {
+        // For threads of another program, the kernel's own detection is fastest.
+        (SnapshotMode::Auto, Some(_)) if able.swaps() && able.hist_triggers => SnapshotMode::Onmax,
+        (SnapshotMode::Auto, Some(WatchSettings { guard: Some(_), .. })) if !able.swaps() => SnapshotMode::Live,
+        (asked, _) => asked,
     };
     let armed = arming::choose_mode(asked, &able)
         .and_then(|mode| arming::arm(&tracefs, mode, &settings.trace, possible_cpus(plan), journal));

@@ -1,10 +1,12 @@
 //! Chooses the way to take snapshots and sets up its instances.
 
 use super::both_buffers::BothBuffers;
+use super::doorbell::DoorbellInstance;
 use super::error::TraceError;
 use super::events::{BASE_EVENTS, STEAL_CLOCK_EVENT};
 use super::flip::InstanceFlip;
 use super::kernel_swap::KernelSwap;
+use super::live::LiveInstance;
 use super::snapshotter::Snapshotter;
 use crate::environment::steal_clock;
 use crate::journal::{Entry, Journal};
@@ -26,7 +28,6 @@ pub struct Armed {
 /// # Errors
 /// [`TraceError`] with what the kernel lacks.
 pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotMode, TraceError> {
-    let kernel_swaps = able.snapshot && able.print_trigger;
     if !able.instances {
         return Err(TraceError::NoInstances);
     }
@@ -34,11 +35,12 @@ pub fn choose_mode(asked: SnapshotMode, able: &Capabilities) -> Result<SnapshotM
         return Err(TraceError::NoMonotonicClock);
     }
     match asked {
-        SnapshotMode::Auto if kernel_swaps => Ok(SnapshotMode::Trigger),
+        SnapshotMode::Auto if able.swaps() => Ok(SnapshotMode::Trigger),
         SnapshotMode::Auto | SnapshotMode::Flip => Ok(SnapshotMode::Flip),
-        SnapshotMode::Trigger if kernel_swaps => Ok(SnapshotMode::Trigger),
+        SnapshotMode::Live => Ok(SnapshotMode::Live),
+        SnapshotMode::Trigger if able.swaps() => Ok(SnapshotMode::Trigger),
         SnapshotMode::Trigger => Err(TraceError::NoSnapshots),
-        SnapshotMode::Onmax if kernel_swaps && able.hist_triggers => Ok(SnapshotMode::Onmax),
+        SnapshotMode::Onmax if able.swaps() && able.hist_triggers => Ok(SnapshotMode::Onmax),
         SnapshotMode::Onmax => Err(TraceError::NoMaxima),
         SnapshotMode::Off => Ok(SnapshotMode::Off),
     }
@@ -64,9 +66,13 @@ pub fn arm(
     };
     let (snapshotter, recording): (Box<dyn Snapshotter>, Vec<Instance>) = match mode {
         SnapshotMode::Flip => {
-            let (first, second, doorbell) = (make("a")?, make("b")?, make("bell")?);
+            let (first, second, doorbell) = (make("a")?, make("b")?, DoorbellInstance::new(make("bell")?)?);
             let recording = vec![first.clone(), second.clone()];
             (Box::new(InstanceFlip::new(first, second, doorbell)?), recording)
+        }
+        SnapshotMode::Live => {
+            let (instance, doorbell) = (make("a")?, DoorbellInstance::new(make("bell")?)?);
+            (Box::new(LiveInstance::new(instance.clone(), doorbell)?), vec![instance])
         }
         SnapshotMode::Onmax => {
             let instance = make("a")?;

@@ -4,7 +4,7 @@
 //! as an ordinary task. It never waits for the host.
 
 use super::announced_until::AnnouncedUntil;
-use super::earlier::Earlier;
+use super::earlier::{Earlier, Joint};
 use super::error::TraceError;
 use super::late_interrupts::{LateInterrupts, Recorded};
 use super::past::{Past, full_bytes, touched};
@@ -183,7 +183,7 @@ struct Pending {
 struct Capture {
     job: CaptureJob,
     copies: Vec<CpuCopy>,
-    /// The end of the previous copy, in mode `flip`.
+    /// The end of the previous copy, in modes `flip` and `live`.
     earlier: Option<Earlier>,
     retention: Retention,
     stretches: Option<Stretches>,
@@ -204,8 +204,12 @@ impl Capture {
         let _ = scheduling::bind(&job.cpus);
         let cpus = job.snapshotter.instance().cpus();
         let room = full_bytes(job.buffer_kb_per_cpu, &job.layout);
-        let flips = job.snapshotter.mode() == SnapshotMode::Flip;
-        let earlier = flips.then(|| Earlier::new(job.layout, room));
+        let joint = match job.snapshotter.mode() {
+            SnapshotMode::Flip => Some(Joint::Overlap),
+            SnapshotMode::Live => Some(Joint::Seamless),
+            _ => None,
+        };
+        let earlier = joint.map(|joint| Earlier::new(job.layout, room, joint));
         let room = room + earlier.as_ref().map_or(0, Earlier::room);
         let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
         // After the events: the program's time is not inside of the one that it follows.
@@ -365,8 +369,15 @@ impl Capture {
     }
 
     fn copy_and_keep(&mut self, mut frozen: Frozen, by_us: bool) {
-        let _ = scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
+        let be_ordinary = || scheduling::set_nice(-10).or_else(|_| scheduling::set_nice(0));
+        let is_urgent = self.job.snapshotter.copies_before_others_run();
+        if !is_urgent {
+            let _ = be_ordinary();
+        }
         let copied = self.job.snapshotter.copy(&mut self.copies, &self.job.gaps);
+        if is_urgent {
+            let _ = be_ordinary();
+        }
         self.await_announcements(frozen.frozen_ns);
         self.collect();
         self.job.gaps.wait();

@@ -89,8 +89,7 @@ impl Capturing {
         let symbols = if guards { Symbols::reread() } else { Symbols::held() };
         let assembler = Assembler::new(metadata, layout, symbols, gaps.clone());
         let mode = armed.snapshotter.mode();
-        // In the other modes a marker is part of the trace.
-        let marker = (mode == SnapshotMode::Flip).then(|| armed.snapshotter.marker()).transpose()?;
+        let marker = armed.snapshotter.has_doorbell().then(|| armed.snapshotter.marker()).transpose()?;
         let doorbell = marker.map(|marker| Doorbell(Arc::new(marker)));
         let held = HeldTracing::of(&armed.snapshotter.instances(), &armed.events);
         let (output, captured) = channel();

@@ -1,8 +1,7 @@
 //! The end of the previous copy, for a wake-up in progress when its buffers were taken away.
 //!
-//! A flip takes away the past of everything that is still going on: a cycle of a watched thread that began before the
-//! flip and ended after it is recorded in both buffers, a part in each. Near the flip both contain the same events, each
-//! with its own time.
+//! A snapshot takes away the past of everything that is still going on: a cycle of a watched thread that began before the
+//! snapshot and ended after it is recorded in two copies, a part in each.
 
 use super::past::first_ns;
 use super::snapshotter::{CpuCopy, Frozen};
@@ -16,10 +15,20 @@ const KEPT_PART: usize = 4;
 /// Two buffers stamp the same event at most this far apart.
 const STAMPS_APART_NS_MAX: i64 = 20_000;
 
+/// How a copy follows the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// Near the freeze both buffers recorded the same events, each with its own time.
+    Overlap,
+    /// One buffer is read on where the copy before ended.
+    Seamless,
+}
+
 /// The newest pages of each CPU, complete from one instant to another.
 #[derive(Debug)]
 pub struct Earlier {
     layout: PageLayout,
+    joint: Joint,
     /// Bytes to keep per CPU.
     room: usize,
     cpus: Vec<(u32, Vec<u8>)>,
@@ -29,8 +38,8 @@ pub struct Earlier {
 
 impl Earlier {
     /// `full_bytes`: the size of a full buffer.
-    pub fn new(layout: PageLayout, full_bytes: usize) -> Self {
-        Self { layout, room: full_bytes / KEPT_PART, cpus: Vec::new(), from_ns: i64::MAX, until_ns: i64::MIN }
+    pub fn new(layout: PageLayout, full_bytes: usize, joint: Joint) -> Self {
+        Self { layout, joint, room: full_bytes / KEPT_PART, cpus: Vec::new(), from_ns: i64::MAX, until_ns: i64::MIN }
     }
 
     /// Bytes by which a copy may grow.
@@ -62,7 +71,8 @@ impl Earlier {
     /// Puts what was kept before the events of a copy, if nothing is missing between the two. A CPU whose events were
     /// overwritten since is left as it is.
     pub fn join(&self, copies: &mut [CpuCopy], frozen: &mut Frozen) {
-        if self.until_ns < frozen.recording_since_ns || self.from_ns >= frozen.recording_since_ns {
+        let has_hole = self.joint == Joint::Overlap && self.until_ns < frozen.recording_since_ns;
+        if has_hole || self.from_ns >= frozen.recording_since_ns {
             return;
         }
         for copy in copies.iter_mut().filter(|copy| copy.overwritten == 0) {
@@ -77,7 +87,7 @@ impl Earlier {
     fn prepend(&self, kept: &[u8], copy: &mut CpuCopy) {
         let layout = &self.layout;
         let first_page = copy.pages.get(..layout.page_size).unwrap_or_default();
-        let next = records(first_page, layout).next();
+        let next = records(first_page, layout).next().filter(|_| self.joint == Joint::Overlap);
         let twice = next.and_then(|next| {
             let near = records(kept, layout)
                 .filter(|record| record.payload == next.payload && apart_ns(record, &next) <= STAMPS_APART_NS_MAX);
@@ -154,7 +164,7 @@ mod tests {
     }
 
     fn joined(first: &[CpuCopy], room: usize, mut second: Vec<CpuCopy>, since_ns: i64) -> (Vec<Vec<u64>>, i64) {
-        let mut earlier = Earlier::new(layout(), room);
+        let mut earlier = Earlier::new(layout(), room, Joint::Overlap);
         earlier.keep(first, &frozen(100, 100_000));
         let mut frozen = frozen(since_ns, 200_000);
         earlier.join(&mut second, &mut frozen);
@@ -185,6 +195,16 @@ mod tests {
         let first = [copy(0, &[(50_000, 1)])];
         let (events, since_ns) = joined(&first, ROOM, vec![copy(0, &[(110_000, 3)])], 100_001);
         assert_eq!((events, since_ns), (vec![vec![110_000]], 100_001), "recorded only since after the previous freeze");
+    }
+
+    #[test]
+    fn a_buffer_that_is_read_on_has_no_event_twice() {
+        let mut earlier = Earlier::new(layout(), ROOM, Joint::Seamless);
+        earlier.keep(&[copy(0, &[(50_000, 1), (99_400, 3), (100_300, 3)])], &frozen(100, 100_000));
+        let (mut next, mut frozen) = ([copy(0, &[(100_500, 3), (110_000, 4)])], frozen(100_400, 200_000));
+        earlier.join(&mut next, &mut frozen);
+        assert_eq!(events(&next[0]), [50_000, 99_400, 100_300, 100_500, 110_000]);
+        assert_eq!(frozen.recording_since_ns, 100);
     }
 
     #[test]

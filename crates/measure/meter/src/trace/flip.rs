@@ -1,19 +1,18 @@
 //! Snapshots by flipping between two instances, for kernels that cannot swap buffers themselves.
 //!
 //! Both instances have the same events enabled; only one records. At a spike the other one is switched on before the
-//! first is switched off, so no instant is unrecorded, and the first is copied afterwards. A third instance is a
-//! doorbell: the measuring thread's marker goes there, and the capturing thread sleeps on it.
+//! first is switched off, so no instant is unrecorded, and the first is copied afterwards. The measuring thread's marker
+//! goes to the doorbell.
 
+use super::doorbell::DoorbellInstance;
 use super::error::TraceError;
 use super::snapshotter::{CpuCopy, Frozen, Snapshotter, drain_in};
-use super::wakeup;
 use crate::gaps::Gaps;
 use crate::kernel::clock::monotonic_ns;
 use archive::settings::SnapshotMode;
 use ftrace::tracefs::{Instance, RawPages};
-use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::Duration;
 
 struct Side {
@@ -52,8 +51,7 @@ impl Side {
 pub struct InstanceFlip {
     sides: [Side; 2],
     active: usize,
-    doorbell: Instance,
-    doorbell_pipe: File,
+    doorbell: DoorbellInstance,
 }
 
 impl InstanceFlip {
@@ -61,19 +59,8 @@ impl InstanceFlip {
     ///
     /// # Errors
     /// [`TraceError`].
-    pub fn new(first: Instance, second: Instance, doorbell: Instance) -> Result<Self, TraceError> {
-        doorbell.set_buffer_size_kb(8)?;
-        let percent = doorbell.path().join("buffer_percent");
-        std::fs::write(&percent, "0").map_err(|source| TraceError::Write { path: percent, source })?;
-        let pipe = doorbell.path().join("trace_pipe");
-        let descriptor = rustix::fs::open(&pipe, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| TraceError::Open { path: pipe, source: error.into() })?;
-        Ok(Self {
-            sides: [Side::new(first)?, Side::new(second)?],
-            active: 0,
-            doorbell,
-            doorbell_pipe: File::from(descriptor),
-        })
+    pub fn new(first: Instance, second: Instance, doorbell: DoorbellInstance) -> Result<Self, TraceError> {
+        Ok(Self { sides: [Side::new(first)?, Side::new(second)?], active: 0, doorbell })
     }
 }
 
@@ -82,8 +69,12 @@ impl Snapshotter for InstanceFlip {
         SnapshotMode::Flip
     }
 
+    fn has_doorbell(&self) -> bool {
+        true
+    }
+
     fn marker(&self) -> Result<File, TraceError> {
-        self.doorbell.open_marker().map_err(TraceError::from)
+        self.doorbell.marker()
     }
 
     fn start(&mut self) -> Result<(), TraceError> {
@@ -96,10 +87,7 @@ impl Snapshotter for InstanceFlip {
     }
 
     fn wait(&mut self, timeout: Duration) {
-        if wakeup::readable(&self.doorbell_pipe, timeout) {
-            let mut markers = [0; 4096];
-            while matches!(self.doorbell_pipe.read(&mut markers), Ok(count) if count > 0) {}
-        }
+        self.doorbell.wait(timeout);
     }
 
     fn freeze(&mut self, note: &str, _unmarked: bool) -> Result<Frozen, TraceError> {

@@ -61,6 +61,10 @@ pub trait Snapshotter: Send {
     fn needs_marker(&self) -> bool {
         self.mode() != SnapshotMode::Onmax
     }
+    /// Whether markers only wake [`Snapshotter::wait`]; in the other modes they are part of the trace.
+    fn has_doorbell(&self) -> bool {
+        false
+    }
     /// A file for one measuring thread; a write to it marks a spike and wakes [`Snapshotter::wait`].
     ///
     /// # Errors
@@ -92,6 +96,10 @@ pub trait Snapshotter: Send {
     /// # Errors
     /// [`TraceError`]; the buffers contain what was copied until then.
     fn copy(&mut self, into: &mut [CpuCopy], gaps: &Gaps) -> Result<(), TraceError>;
+    /// Whether the machine records into the buffers that are copied: an ordinary task may be too slow.
+    fn copies_before_others_run(&self) -> bool {
+        false
+    }
     /// Completes what a marker started, without a copy.
     fn forget(&mut self) {}
     /// The instance whose event formats describe the pages.

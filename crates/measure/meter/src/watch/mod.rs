@@ -8,6 +8,7 @@
 mod containers;
 pub mod follower;
 mod generations;
+mod housekeeping;
 mod kept;
 mod log_reader;
 mod marks;
@@ -42,6 +43,7 @@ use archive::message::Severity;
 use archive::settings::{RunSettings, SnapshotMode};
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
+use housekeeping::Housekeeping;
 use kept::KeptRecording;
 use log_reader::LogReader;
 use marks::Marks;
@@ -111,7 +113,8 @@ pub fn assemble<'a, W: Write>(
     followed.chains = request.chains.iter().cloned().map(ChainWatch::new).collect::<Result<_, _>>()?;
     let followed = Arc::new(Mutex::new(followed));
     let tids: Vec<i32> = threads.iter().map(|found| found.tid).collect();
-    let cpus = housekeeping(plan, &tids);
+    let housekeeping = Housekeeping::beside(plan.housekeeping.clone(), &tids);
+    let cpus = housekeeping.cpus().to_vec();
     let lateness = Lateness { from_ns: soon_ns, threshold_ns: settings.trace.threshold_ns, ..Lateness::default() };
     let traced = (&tids[..], &request.chain_events[..]);
     let mut recording = Recording::of(snapshotter.as_mut(), &follower.functions, traced, lateness, journal)
@@ -153,7 +156,8 @@ pub fn assemble<'a, W: Write>(
     let _ = scheduling::bind(&cpus);
     report_mute(&mute_cpus, link);
     report_faults(capturing.as_ref(), link);
-    let following = Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell };
+    let following =
+        Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell, housekeeping };
     Ok((WatchedThreads::new(request, selection, beginning, following, threads, log), capturing))
 }
 
@@ -192,18 +196,6 @@ fn report_mute<W: Write>(mute_cpus: &[u32], link: &mut Link<W>) {
     }
 }
 
-/// Keeps the tool off CPUs that watched threads are bound to, if there are others.
-fn housekeeping(plan: &Plan, tids: &[i32]) -> Vec<u32> {
-    let bound: Vec<u32> = tids
-        .iter()
-        .filter_map(|tid| scheduling::allowed_cpus(*tid).ok())
-        .filter(|cpus| plan.housekeeping.iter().any(|cpu| !cpus.contains(cpu)))
-        .flatten()
-        .collect();
-    let free: Vec<u32> = plan.housekeeping.iter().copied().filter(|cpu| !bound.contains(cpu)).collect();
-    if free.is_empty() { plan.housekeeping.clone() } else { free }
-}
-
 /// When the capturing thread looks for spikes.
 struct Pace {
     /// Of the follower.
@@ -226,7 +218,7 @@ fn start_capturing(
     let busy = Arc::new(AtomicBool::new(false));
     let until = Arc::new(AnnouncedUntil::default());
     // The markers of the other modes do not wake it at once.
-    let is_woken = bell.is_some() && armed.snapshotter.mode() == SnapshotMode::Flip;
+    let is_woken = bell.is_some() && armed.snapshotter.has_doorbell();
     let sleep = if is_woken { SLEEP_UNTIL_RUNG } else { round };
     let announcements = Announcements { spikes, busy: busy.clone(), until: until.clone(), sleep, bell, stacks };
     let place = Place { cpus: cpus.to_vec(), gaps: Gaps::default() };

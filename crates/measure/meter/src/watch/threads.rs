@@ -2,6 +2,7 @@
 
 use super::follower::{Additions, announced_of};
 use super::generations::Generations;
+use super::housekeeping::Housekeeping;
 use super::log_reader::LogReader;
 use super::marks::Marks;
 use super::recording::Recording;
@@ -69,6 +70,7 @@ pub struct Following {
     pub stacks: Option<Arc<StackSampling>>,
     /// Rung for what cannot wait.
     pub bell: Option<Bell>,
+    pub housekeeping: Housekeeping,
 }
 
 /// The way of a stretch that is kept on request to the capturing thread.
@@ -120,6 +122,7 @@ pub struct WatchedThreads<'a> {
     save_rests: Every,
     chain_rests: Every,
     stacks: Option<Arc<StackSampling>>,
+    housekeeping: Housekeeping,
     threads: BTreeMap<i32, Facts>,
     /// Of each series, the state that was sent last: its samples, and whether its thread had ended.
     sent: BTreeMap<u32, (u64, bool)>,
@@ -137,7 +140,8 @@ impl<'a> WatchedThreads<'a> {
         threads: Vec<ThreadFound>,
         log: Option<LogReader>,
     ) -> Self {
-        let Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell } = following;
+        let Following { handle, tid, followed, stop, additions, recording, saves, marks, stacks, bell, housekeeping } =
+            following;
         Self {
             request,
             selection,
@@ -157,6 +161,7 @@ impl<'a> WatchedThreads<'a> {
             save_rests: Every::new(SAVE_RESTS_NS),
             chain_rests: Every::new(SAVE_RESTS_NS),
             stacks,
+            housekeeping,
             threads: compact::inserted(threads.into_iter().map(|found| (found.tid, Facts::of(found.pid)))),
             sent: BTreeMap::new(),
             look_around: Every::new(if request.guard.is_some() { GUARD_LOOKS_NS } else { LOOK_AROUND_NS }),
@@ -199,6 +204,7 @@ impl<'a> WatchedThreads<'a> {
                 .add(self.threads.iter().filter(|(tid, _)| living.contains(tid)).map(|(tid, facts)| (*tid, facts.pid)));
         }
         self.recording.only(&living);
+        self.housekeeping.keep_off(&living);
     }
 
     /// A program that was replaced or has ended, where the watch went on without it.
