@@ -1805,7 +1805,7 @@ put_aside_ns?: number | null, };
 /**
  * How the trace around a spike is kept.
  */
-export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "off";
+export type SnapshotMode = "auto" | "trigger" | "onmax" | "flip" | "live" | "off";
 
 export type SoftirqWork = { who: Holders, 
 /**

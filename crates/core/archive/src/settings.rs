@@ -21,7 +21,7 @@ choices! {
         Onmax = "onmax",
         /// Two instances with the same events; one records while the other is copied.
         Flip = "flip",
-        /// One instance, read while it goes on recording.
+        /// One instance, read while it records.
         Live = "live",
         /// No tracing.
         Off = "off",

@@ -1,5 +1,8 @@
 //! Names of kernel functions by address, from lines of `/proc/kallsyms`.
 
+use std::collections::BTreeMap;
+use std::io::{self, BufRead};
+
 /// Symbols sorted by address. A full table has a quarter of a million.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelSymbols {
@@ -133,6 +136,43 @@ pub fn excerpt(kallsyms: &str, addresses: &[u64]) -> String {
     SymbolText::new(kallsyms.to_owned()).excerpt(addresses)
 }
 
+/// [`SymbolText::excerpt`] of a table that is read line by line: a full one never is in memory.
+///
+/// # Errors
+/// If it cannot be read to its end.
+pub fn read_excerpt(mut table: impl BufRead, addresses: &[u64]) -> io::Result<String> {
+    let mut wanted = addresses.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    // Of each wanted address, the highest start above the wanted address before it, with the lines of that start.
+    let mut nearest: Vec<(u64, Vec<(usize, String)>)> = vec![(0, Vec::new()); wanted.len()];
+    let (mut line, mut number) = (String::new(), 0);
+    while table.read_line(&mut line)? > 0 {
+        if let Some(start) = address_of(&line)
+            && let Some((highest, lines)) = nearest.get_mut(wanted.partition_point(|&address| address < start))
+            && start >= *highest
+        {
+            if start > *highest {
+                lines.clear();
+            }
+            *highest = start;
+            lines.push((number, line.trim_end_matches(['\r', '\n']).to_owned()));
+        }
+        line.clear();
+        number += 1;
+    }
+    let (mut below, mut found) = (None, BTreeMap::new());
+    for (address, of_address) in wanted.iter().zip(&nearest) {
+        below = Some(of_address).filter(|(start, _)| *start > 0).or(below);
+        if let Some((start, lines)) = below
+            && address - start <= SYMBOL_SIZE_MAX
+        {
+            found.extend(lines.iter().map(|(number, line)| (*number, line.as_str())));
+        }
+    }
+    Ok(found.into_values().flat_map(|line| [line, "\n"]).collect())
+}
+
 /// `None` for invalid lines and for addresses that the kernel hides as 0.
 fn address_of(line: &str) -> Option<u64> {
     let word = line.split_whitespace().next()?;
@@ -142,6 +182,7 @@ fn address_of(line: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn an_excerpt_finds_what_the_whole_table_finds() {
@@ -153,6 +194,17 @@ mod tests {
         assert!(asked.iter().all(|address| whole.find(*address) == part.find(*address)));
         let text = SymbolText::new(table.to_owned());
         assert!(asked.iter().all(|address| whole.find(*address).map(|(name, _)| name) == text.name(*address)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_read_line_by_line_gives_the_same_excerpt(
+            starts in prop::collection::vec(0u64..4_000_000, 0..30),
+            asked in prop::collection::vec(0u64..6_000_000, 0..30),
+        ) {
+            let table: String = starts.iter().enumerate().map(|(at, start)| format!("{start:x} T f{at}\n")).collect();
+            prop_assert_eq!(read_excerpt(table.as_bytes(), &asked).unwrap(), excerpt(&table, &asked));
+        }
     }
 
     #[test]

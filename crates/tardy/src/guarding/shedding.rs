@@ -12,6 +12,9 @@ const PATIENCE: Duration = Duration::from_secs(27);
 const STORM: f64 = 4.0;
 /// Multiple of the budget above which the last kind goes: without it a guard names no cause.
 const BLIND: f64 = 1.25;
+/// Time in which the estimate of what a kind costs halves: a kind that was shed in a storm costs less afterwards, and only recording it
+/// again shows how much.
+const HALF_LIFE: Duration = Duration::from_secs(120);
 /// Part of the budget below which there is room for a kind, with what shedding it saved.
 const ROOM: f64 = 0.95;
 
@@ -20,7 +23,7 @@ const ROOM: f64 = 0.95;
 pub struct Shedding {
     budget_percent: f64,
     kinds: usize,
-    /// Cost of each of these kinds, in percent of a CPU: the difference that shedding it made.
+    /// Cost of each of these kinds, in percent of a CPU: the difference that shedding it made, which fades.
     saved_percent: Vec<f64>,
     /// The cost before the last shedding, whose effect is not known yet.
     before_percent: Option<f64>,
@@ -66,6 +69,8 @@ impl Shedding {
             return (is_storm || self.above >= PATIENCE).then(|| self.shed(cost_percent, if is_storm { 2 } else { 1 }));
         }
         self.above = self.above.saturating_sub(stretch);
+        let faded = 0.5_f64.powf(stretch.as_secs_f64() / HALF_LIFE.as_secs_f64());
+        self.saved_percent.iter_mut().for_each(|saved_percent| *saved_percent *= faded);
         let saved_percent = self.saved_percent.last()?;
         if cost_percent + saved_percent > self.budget_percent * ROOM {
             self.calm = Duration::ZERO;
@@ -114,10 +119,20 @@ mod tests {
         assert_eq!(weighed(&mut shedding, 0.7, 2), [1], "more often above than below");
         assert_eq!(weighed(&mut shedding, 0.6, 3), [2], "the first one saved 0.1");
         assert_eq!(shedding.kinds(), [EventKind::Power, EventKind::Charges]);
-        assert_eq!(weighed(&mut shedding, 0.45, 100), Vec::<usize>::new(), "the second one cost 0.15");
+        assert_eq!(weighed(&mut shedding, 0.45, 18), Vec::<usize>::new(), "the second one cost 0.15");
         assert_eq!(weighed(&mut shedding, 0.3, 6), [1]);
         assert_eq!(weighed(&mut shedding, 0.36, 6), [0], "it would cost 0.46 again");
         assert_eq!(weighed(&mut shedding, 9.0, 10), [2, 4, 6], "all six kinds are shed");
+    }
+
+    #[test]
+    fn a_guard_sees_again_after_a_storm() {
+        let mut shedding = Shedding::of(0.5);
+        assert_eq!(weighed(&mut shedding, 5.4, 3), [2, 4, 6]);
+        let restored = |shedding: &mut Shedding| (1..).find(|_| shedding.weigh(0.3, STRETCH).is_some());
+        let minutes = restored(&mut shedding).unwrap() * 10 / 60;
+        assert!((5..=12).contains(&minutes), "{minutes} min");
+        assert_eq!(weighed(&mut shedding, 0.3, 200), [4, 3, 2, 1, 0]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
                     snapshot.trace_bytes = trace.len() as u64;
                     link.file(FileKind::SpikeTrace { spike: spike.number }, &trace);
                     let stack_bytes = stacks.as_ref().map_or(0, StackCopy::bytes);
-                    if let Some(file) = stacks.and_then(|stacks| stacks.file(capturing.symbols())) {
+                    if let Some(file) = stacks.and_then(|stacks| stacks.file(&capturing.symbols())) {
                         link.file(FileKind::SpikeStacks { spike: spike.number }, &file);
                     }
                     capturing.done_with(&parts, stack_bytes);
@@ -34,7 +34,6 @@ pub fn captured<W: Write>(capturing: &mut Capturing, link: &mut Link<W>) {
             }
         }
     }
-    capturing.rest();
 }
 
 /// Sends output of the kernel's own tracers.

@@ -13,11 +13,15 @@ use ftrace::byte_order::ByteOrder;
 use ftrace::format::EventFormats;
 use ftrace::header::PageLayout;
 use ftrace::kernel_addresses::kernel_addresses;
-use ftrace::kernel_symbols::SymbolText;
+use ftrace::kernel_symbols::{SymbolText, read_excerpt};
 use ftrace::metadata::MetadataText;
 use ftrace::trace_dat::{CpuBytes, CpuRecords, Merged, TraceDat, TraceItem};
-use std::cell::OnceCell;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufReader;
+
+const SYMBOLS: &str = "/proc/kallsyms";
 
 /// The common part of every trace of a run.
 #[derive(Debug)]
@@ -31,32 +35,43 @@ pub struct Assembler {
     gaps: Gaps,
 }
 
-/// The kernel's symbol table, 8 MB; empty if it is not readable.
+/// The kernel's symbol table; empty if it is not readable.
 #[derive(Debug)]
-pub struct Symbols {
-    text: OnceCell<SymbolText>,
-    /// Months have few spikes, and memory is scarcer than time.
-    between_spikes: bool,
+pub enum Symbols {
+    /// In memory, 12 MB.
+    Held(SymbolText),
+    /// Read for each spike: months have few, and memory is scarcer than time.
+    Reread,
 }
 
 impl Symbols {
     /// Reads the table, which takes long: call it before the measurement.
     pub fn held() -> Self {
-        Self { text: OnceCell::from(read_symbols()), between_spikes: true }
+        Self::Held(read_symbols())
     }
 
-    /// Reads the table for the spikes that need it, each time.
-    pub fn reread() -> Self {
-        Self { text: OnceCell::new(), between_spikes: false }
+    /// What names these addresses.
+    fn of(&self, addresses: &[u64]) -> Cow<'_, SymbolText> {
+        match self {
+            Self::Held(text) => Cow::Borrowed(text),
+            Self::Reread if addresses.is_empty() => Cow::Owned(SymbolText::default()),
+            Self::Reread => {
+                let table = File::open(SYMBOLS).and_then(|table| read_excerpt(BufReader::new(table), addresses));
+                Cow::Owned(SymbolText::new(table.unwrap_or_default()))
+            }
+        }
     }
 
-    fn text(&self) -> &SymbolText {
-        self.text.get_or_init(read_symbols)
+    fn all(&self) -> Cow<'_, SymbolText> {
+        match self {
+            Self::Held(text) => Cow::Borrowed(text),
+            Self::Reread => Cow::Owned(read_symbols()),
+        }
     }
 }
 
 fn read_symbols() -> SymbolText {
-    SymbolText::new(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
+    SymbolText::new(std::fs::read_to_string(SYMBOLS).unwrap_or_default())
 }
 
 impl Assembler {
@@ -88,29 +103,16 @@ impl Assembler {
         self.file(parts)
     }
 
-    /// A late interrupt with the name of the function that it broke into.
-    pub fn with_function(&self, recorded: &Recorded) -> LateInterrupt {
-        let interrupted = match recorded.place {
-            None => Interrupted::UserSpace,
-            Some(place) => Interrupted::Kernel {
-                function: self.symbols.text().name(place.instruction).map(str::to_owned),
-                code_before: place.code_before.iter().map(|byte| format!("{byte:02x}")).collect(),
-            },
-        };
-        let Recorded { cpu, ts_ns, late_ns, tid, stolen_ns, .. } = *recorded;
-        LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
+    /// Late interrupts with the names of the functions that they broke into.
+    pub fn with_functions(&self, late: &[Recorded]) -> Vec<LateInterrupt> {
+        let places: Vec<u64> = late.iter().filter_map(|one| Some(one.place.as_ref()?.instruction)).collect();
+        let symbols = self.symbols.of(&places);
+        late.iter().map(|one| with_function(one, &symbols)).collect()
     }
 
     /// The kernel's functions; none if it hides them.
-    pub fn symbols(&self) -> &SymbolText {
-        self.symbols.text()
-    }
-
-    /// No spike waits for names.
-    pub fn rest(&mut self) {
-        if !self.symbols.between_spikes {
-            self.symbols.text.take();
-        }
+    pub fn symbols(&self) -> Cow<'_, SymbolText> {
+        self.symbols.all()
     }
 
     fn file(&self, parts: &[CpuPart]) -> Vec<u8> {
@@ -160,8 +162,20 @@ impl Assembler {
         let addresses = kernel_addresses(&self.formats, self.records(parts));
         let unnamed: Vec<u64> = addresses.into_iter().filter(|address| !self.named.contains(address)).collect();
         if !unnamed.is_empty() {
-            self.metadata.kallsyms.push_str(&self.symbols.text().excerpt(&unnamed));
+            self.metadata.kallsyms.push_str(&self.symbols.of(&unnamed).excerpt(&unnamed));
             self.named.extend(unnamed);
         }
     }
+}
+
+fn with_function(recorded: &Recorded, symbols: &SymbolText) -> LateInterrupt {
+    let interrupted = match recorded.place {
+        None => Interrupted::UserSpace,
+        Some(place) => Interrupted::Kernel {
+            function: symbols.name(place.instruction).map(str::to_owned),
+            code_before: place.code_before.iter().map(|byte| format!("{byte:02x}")).collect(),
+        },
+    };
+    let Recorded { cpu, ts_ns, late_ns, tid, stolen_ns, .. } = *recorded;
+    LateInterrupt { cpu, ts_ns, late_ns, tid, interrupted, stolen_ns }
 }

@@ -183,6 +183,8 @@ struct Pending {
 struct Capture {
     job: CaptureJob,
     copies: Vec<CpuCopy>,
+    /// Size of a copy whose memory is given back after each spike: months have few, and memory is scarcer than time.
+    given_back: Option<usize>,
     /// The end of the previous copy, in modes `flip` and `live`.
     earlier: Option<Earlier>,
     retention: Retention,
@@ -211,7 +213,9 @@ impl Capture {
         };
         let earlier = joint.map(|joint| Earlier::new(job.layout, room, joint));
         let room = room + earlier.as_ref().map_or(0, Earlier::room);
-        let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: touched(room), ..CpuCopy::default() }).collect();
+        let is_guard = job.announcements.as_ref().is_some_and(|from| from.bell.is_some());
+        let pages = || if is_guard { Vec::new() } else { touched(room) };
+        let copies = cpus.iter().map(|cpu| CpuCopy { cpu: *cpu, pages: pages(), ..CpuCopy::default() }).collect();
         // After the events: the program's time is not inside of the one that it follows.
         let late = LateInterrupts::record(&cpus);
         job.snapshotter.start()?;
@@ -222,6 +226,7 @@ impl Capture {
         Ok(Self {
             job,
             copies,
+            given_back: is_guard.then_some(room),
             earlier,
             retention,
             stretches,
@@ -374,6 +379,9 @@ impl Capture {
         if !is_urgent {
             let _ = be_ordinary();
         }
+        if let Some(room) = self.given_back {
+            self.copies.iter_mut().for_each(|copy| copy.pages.reserve_exact(room));
+        }
         let copied = self.job.snapshotter.copy(&mut self.copies, &self.job.gaps);
         if is_urgent {
             let _ = be_ordinary();
@@ -399,6 +407,9 @@ impl Capture {
             Some(earlier) if copied.is_ok() => earlier.keep(&self.copies, frozen),
             Some(earlier) => earlier.forget(),
             None => {}
+        }
+        if self.given_back.is_some() {
+            self.copies.iter_mut().for_each(|copy| copy.pages = Vec::new());
         }
         let _ = scheduling::set_policy(Policy::Fifo, 1, 0);
     }

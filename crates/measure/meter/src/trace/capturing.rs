@@ -14,6 +14,7 @@ use crate::measure::thread::MARKER;
 use archive::settings::{SnapshotMode, TraceSettings};
 use archive::spike::LateInterrupt;
 use ftrace::kernel_symbols::SymbolText;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
@@ -86,7 +87,7 @@ impl Capturing {
         let metadata = instance.metadata(&pairs)?;
         let layout = instance.page_layout()?;
         let guards = announcements.as_ref().is_some_and(|from| from.bell.is_some());
-        let symbols = if guards { Symbols::reread() } else { Symbols::held() };
+        let symbols = if guards { Symbols::Reread } else { Symbols::held() };
         let assembler = Assembler::new(metadata, layout, symbols, gaps.clone());
         let mode = armed.snapshotter.mode();
         let marker = armed.snapshotter.has_doorbell().then(|| armed.snapshotter.marker()).transpose()?;
@@ -146,16 +147,11 @@ impl Capturing {
 
     /// Late interrupts with the names of the functions that they broke into.
     pub fn with_functions(&self, late: &[Recorded]) -> Vec<LateInterrupt> {
-        late.iter().map(|one| self.assembler.with_function(one)).collect()
-    }
-
-    /// No spike waits for names.
-    pub fn rest(&mut self) {
-        self.assembler.rest();
+        self.assembler.with_functions(late)
     }
 
     /// The kernel's functions.
-    pub fn symbols(&self) -> &SymbolText {
+    pub fn symbols(&self) -> Cow<'_, SymbolText> {
         self.assembler.symbols()
     }
 

@@ -1,4 +1,4 @@
-//! Snapshots of one instance that is read while it goes on recording, for kernels that cannot swap buffers themselves.
+//! Snapshots of one instance that is read while it records, for kernels that cannot swap buffers themselves.
 //!
 //! An event that is enabled in a second instance costs time even while that one does not record, so a guard, which stands for
 //! months, has only one. Reading takes away the oldest events first, and the kernel overwrites the oldest first as well: what
@@ -118,5 +118,78 @@ impl Snapshotter for LiveInstance {
 
     fn instance(&self) -> &Instance {
         &self.instance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftrace::byte_order::ByteOrder;
+    use ftrace::header::PageLayout;
+    use ftrace::page::writer::PageWriter;
+    use ftrace::page::{PageItem, PageItems, RawRecord};
+    use ftrace::tracefs::Tracefs;
+    use std::fs::{self, OpenOptions};
+    use std::path::Path;
+
+    const LAYOUT: PageLayout = PageLayout::bits64(ByteOrder::NATIVE);
+
+    /// Directories like an instance with one CPU and a doorbell; data appended to the buffer's file is read once.
+    fn like_instances() -> (tempfile::TempDir, LiveInstance) {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("events")).unwrap();
+        fs::write(root.path().join("events/header_page"), "").unwrap();
+        for name in ["a", "bell"] {
+            let instance = root.path().join("instances").join(name);
+            fs::create_dir_all(instance.join("per_cpu/cpu0")).unwrap();
+            let files = ["tracing_on", "trace_marker", "trace_pipe", "trace_clock", "per_cpu/cpu0/trace_pipe_raw"];
+            files.iter().for_each(|file| fs::write(instance.join(file), "").unwrap());
+        }
+        overrun(root.path(), 0);
+        let tracefs = Tracefs::at(root.path());
+        let doorbell = DoorbellInstance::new(tracefs.open_instance("bell").unwrap()).unwrap();
+        let mut live = LiveInstance::new(tracefs.open_instance("a").unwrap(), doorbell).unwrap();
+        live.start().unwrap();
+        (root, live)
+    }
+
+    fn overrun(root: &Path, events: u64) {
+        let stats =
+            format!("entries: 0\noverrun: {events}\ncommit overrun: 0\nbytes: 0\ndropped events: 0\nread events: 0\n");
+        fs::write(root.join("instances/a/per_cpu/cpu0/stats"), stats).unwrap();
+    }
+
+    fn record(root: &Path, events: &[i64]) {
+        let mut writer = PageWriter::new(LAYOUT);
+        events.iter().for_each(|ns| writer.push(RawRecord { ts_ns: *ns as u64, payload: &[9; 20] }));
+        let path = root.join("instances/a/per_cpu/cpu0/trace_pipe_raw");
+        OpenOptions::new().append(true).open(path).unwrap().write_all(&writer.finish()).unwrap();
+    }
+
+    fn events(copy: &CpuCopy) -> Vec<i64> {
+        let items = copy.pages.chunks(LAYOUT.page_size).flat_map(|page| PageItems::new(page, &LAYOUT));
+        let record = |item| if let PageItem::Record(record) = item { Some(record.ts_ns as i64) } else { None };
+        items.filter_map(record).collect()
+    }
+
+    #[test]
+    fn a_copy_has_everything_up_to_the_freeze_and_the_next_one_the_rest() {
+        let (root, mut live) = like_instances();
+        record(root.path(), &[10, 20]);
+        let frozen = live.freeze("note", false).unwrap();
+        let later = [frozen.frozen_ns + 1_000, frozen.frozen_ns + 2_000, frozen.frozen_ns + 3_000];
+        record(root.path(), &later[..1]);
+        record(root.path(), &later[1..]);
+        let mut copies = [CpuCopy::default()];
+        live.copy(&mut copies, &Gaps::default()).unwrap();
+        assert_eq!(events(&copies[0]), [10, 20, later[0]], "a page of later events ends the copy");
+        overrun(root.path(), 7);
+        let next = live.freeze("", false).unwrap();
+        assert!(next.recording_since_ns > frozen.frozen_ns && next.recording_since_ns <= next.frozen_ns);
+        live.copy(&mut copies, &Gaps::default()).unwrap();
+        assert_eq!((events(&copies[0]), copies[0].overwritten), (later[1..].to_vec(), 7));
+        live.freeze("", false).unwrap();
+        live.copy(&mut copies, &Gaps::default()).unwrap();
+        assert_eq!((events(&copies[0]), copies[0].overwritten), (Vec::new(), 0));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::scheduling;
 
-/// Chosen anew when threads come and go.
+/// Chosen again when threads come and go.
 pub struct Housekeeping {
     usable: Vec<u32>,
     chosen: Vec<u32>,

@@ -40,7 +40,7 @@ use crate::trace::retention::stretches;
 use crate::trace::stacks::StackSampling;
 use archive::audit::{AuditSettings, AuditedThread};
 use archive::message::Severity;
-use archive::settings::{RunSettings, SnapshotMode};
+use archive::settings::RunSettings;
 use archive::watched::WatchSettings;
 use follower::{Announcer, Follower};
 use housekeeping::Housekeeping;
