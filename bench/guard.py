@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KINDS = {"hog": "other-rt-task", "work": "own-work", "lock": "waiting", "fault": "page-fault", "stop": "thread-stopped"}
 LIMITS = ["--limit", "2ms", "--cycle-limit", "4ms"]
 MATCHED_S = 0.25
+SETTLES_S = 4
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument("what", choices=["misses", "kills", "cost"])
@@ -179,7 +180,10 @@ def half(guarded):
         await_watch(guarding)
         time.sleep(3)
     cpus = sorted(os.sched_getaffinity(0))
-    loop = planted(str(int(chosen.seconds * 1000)), [])
+    loop = planted(str(int((chosen.seconds + SETTLES_S) * 1000)), [])
+    # Within this time the guard finds the threads and leaves their CPU; it stands for months.
+    time.sleep(SETTLES_S)
+    loop.send_signal(signal.SIGUSR1)
     counters = [start([sys.executable, "-c", COUNTER, str(cpu), str(chosen.seconds - 1)], stdout=subprocess.PIPE, text=True) for cpu in cpus]
     counts = [int(counter.communicate()[0]) for counter in counters]
     wakeups = re.findall(r"\d+", figures(loop)[1][0])

@@ -1,6 +1,6 @@
 // A periodic loop with planted misses: planted CPU PAUSE_MS KIND... Each kind comes once, PAUSE_MS apart, or FROM-TO for random pauses;
 // each is written to standard output with the instant before it, in ns of CLOCK_REALTIME. The last line has the loop's own figures:
-// its wake-ups, and the median and the 99 % quantile of their lateness in ns.
+// its wake-ups, and the median and the 99 % quantile of their lateness in ns. SIGUSR1 forgets those so far.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static int cpu;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long lateness_us[10000];
 static sem_t hog_now, lock_now;
-static volatile int locked, in_cycle;
+static volatile int locked, in_cycle, forgets;
 
 static long ns(clockid_t clock) {
   struct timespec now;
@@ -111,7 +111,16 @@ static void work(void) {
   }
 }
 
+static void forget(int number) {
+  (void)number;
+  forgets = 1;
+}
+
 static void book(long late_ns) {
+  if (forgets) {
+    memset(lateness_us, 0, sizeof lateness_us);
+    forgets = 0;
+  }
   long late_us = late_ns < 0 ? 0 : late_ns / 1000;
   lateness_us[late_us < 10000 ? late_us : 9999]++;
 }
@@ -160,6 +169,7 @@ int main(int count, char **words) {
   cpu = atoi(words[1]);
   char *to = strchr(words[2], '-');
   struct plan plan = {atol(words[2]), to ? atol(to + 1) : atol(words[2]), count - 3, words + 3};
+  signal(SIGUSR1, forget);
   pthread_t thread;
   pthread_create(&thread, NULL, planter, &plan);
   pthread_create(&thread, NULL, hog, NULL);

@@ -133,6 +133,7 @@ mod tests {
     use std::path::Path;
 
     const LAYOUT: PageLayout = PageLayout::bits64(ByteOrder::NATIVE);
+    const RAW: &str = "per_cpu/cpu0/trace_pipe_raw";
 
     /// Directories like an instance with one CPU and a doorbell; data appended to the buffer's file is read once.
     fn like_instances() -> (tempfile::TempDir, LiveInstance) {
@@ -142,7 +143,7 @@ mod tests {
         for name in ["a", "bell"] {
             let instance = root.path().join("instances").join(name);
             fs::create_dir_all(instance.join("per_cpu/cpu0")).unwrap();
-            let files = ["tracing_on", "trace_marker", "trace_pipe", "trace_clock", "per_cpu/cpu0/trace_pipe_raw"];
+            let files = ["tracing_on", "trace_marker", "trace_pipe", "trace_clock", "buffer_size_kb", RAW];
             files.iter().for_each(|file| fs::write(instance.join(file), "").unwrap());
         }
         overrun(root.path(), 0);
@@ -162,7 +163,7 @@ mod tests {
     fn record(root: &Path, events: &[i64]) {
         let mut writer = PageWriter::new(LAYOUT);
         events.iter().for_each(|ns| writer.push(RawRecord { ts_ns: *ns as u64, payload: &[9; 20] }));
-        let path = root.join("instances/a/per_cpu/cpu0/trace_pipe_raw");
+        let path = root.join("instances/a").join(RAW);
         OpenOptions::new().append(true).open(path).unwrap().write_all(&writer.finish()).unwrap();
     }
 
