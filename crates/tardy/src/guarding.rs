@@ -20,6 +20,7 @@ mod figures;
 mod http;
 pub mod known;
 mod last_boot;
+pub mod memory_returned;
 mod outputs;
 mod price;
 mod rate;

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::guarding::config::{EXAMPLE, GuardConfig, Time};
-use crate::guarding::{guard, save};
+use crate::guarding::{guard, memory_returned, save};
 use crate::measuring::whom::{WHOM, WhomArguments};
 use crate::options::quantity::{latency_ns, positive_time_ns};
 use crate::verb::{Group, Place, Verb};
@@ -90,6 +90,10 @@ fn run(arguments: &GuardArguments, typed: Vec<String>) -> anyhow::Result<Exit> {
     if let Some(text) = printed {
         let _ = write!(std::io::stdout(), "{text}");
         return Ok(Exit::Measured);
+    }
+    if !arguments.save && arguments.whom.command().is_empty() {
+        // A command would inherit the settings.
+        memory_returned::start_again();
     }
     let config = config(arguments)?;
     if arguments.save {
