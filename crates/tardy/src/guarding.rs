@@ -3,7 +3,8 @@
 //! A guard is a series of watches, its sessions, each with an archive of a bounded size ([`session`]). [`known`] keeps what
 //! explains a late wake-up, [`accounts`] explains it and writes it to the log in the [`ring`], as an [`entry`], and to the
 //! [`outputs`], and by [`delivery`] to other machines. [`http`] answers programs. [`boot_state`] is for the guard after a reset of the machine, which finds the events in [`last_boot`] and the miss in [`reset`].
-//! [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record.
+//! [`cost`] measures what all that takes, in units that [`price`] measured, and [`shedding`] decides what to record. [`beside`] keeps
+//! the guard off the CPUs of the watched threads, and [`memory_returned`] gives back the memory that explaining a miss took.
 
 mod accounts;
 mod beside;

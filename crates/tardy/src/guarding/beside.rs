@@ -11,7 +11,7 @@ pub struct BesideMeter {
 }
 
 impl BesideMeter {
-    /// Takes those of the calling thread as the ones that it may use.
+    /// The CPUs of the calling thread are the ones that the guard may use.
     pub fn of_this_process() -> Self {
         let allowed = sched_getaffinity(None).ok();
         Self { allowed, now: allowed }

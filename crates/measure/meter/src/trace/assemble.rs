@@ -50,7 +50,7 @@ impl Symbols {
         Self::Held(read_symbols())
     }
 
-    /// What names these addresses.
+    /// The symbols that contain these addresses, at least.
     fn of(&self, addresses: &[u64]) -> Cow<'_, SymbolText> {
         match self {
             Self::Held(text) => Cow::Borrowed(text),

@@ -187,8 +187,8 @@ mod tests {
     use super::*;
     use ftrace::byte_order::ByteOrder;
     use ftrace::header::PageLayout;
+    use ftrace::page::RawRecord;
     use ftrace::page::writer::PageWriter;
-    use ftrace::page::{PageItem, PageItems, RawRecord};
     use ftrace::tracefs::Tracefs;
     use std::fs::{self, OpenOptions};
     use std::io::Write;
@@ -225,12 +225,6 @@ mod tests {
         OpenOptions::new().append(true).open(path).unwrap().write_all(&writer.finish()).unwrap();
     }
 
-    fn events(copy: &CpuCopy) -> Vec<i64> {
-        let items = copy.pages.chunks(LAYOUT.page_size).flat_map(|page| PageItems::new(page, &LAYOUT));
-        let record = |item| if let PageItem::Record(record) = item { Some(record.ts_ns as i64) } else { None };
-        items.filter_map(record).collect()
-    }
-
     #[test]
     fn a_past_that_a_second_maximum_swapped_away_is_found() {
         let (root, mut snapshotter) = like_an_instance();
@@ -239,12 +233,12 @@ mod tests {
         let mut copies = [CpuCopy::default()];
         assert_eq!(snapshotter.freeze("", false).unwrap().recording_since_ns, 0);
         snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
+        assert_eq!((copies[0].event_times(&LAYOUT), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70], Some(60)));
         // A spike in progress since before the first copy.
         record(root.path(), LIVE, &[80, 90], false);
         snapshotter.freeze("", false).unwrap();
         snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!((events(&copies[0]), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70, 80, 90], None));
+        assert_eq!((copies[0].event_times(&LAYOUT), copies[0].put_aside_ns), (vec![10, 20, 30, 60, 70, 80, 90], None));
     }
 
     #[test]
@@ -255,11 +249,11 @@ mod tests {
         let mut copies = [CpuCopy::default()];
         snapshotter.freeze("", false).unwrap();
         snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!(events(&copies[0]), many);
+        assert_eq!(copies[0].event_times(&LAYOUT), many);
         record(root.path(), LIVE, &[3_000_000], false);
         let since_ns = snapshotter.freeze("", false).unwrap().recording_since_ns;
         snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
-        let known = events(&copies[0]);
+        let known = copies[0].event_times(&LAYOUT);
         assert!(since_ns > 1000 && known.len() > 10, "since {since_ns}: {} events", known.len());
         assert_eq!((known[0], copies[0].overwritten), (since_ns, 0));
         assert!(known.ends_with(&[1_999_000, 2_000_000, 3_000_000]));
@@ -274,6 +268,6 @@ mod tests {
         record(root.path(), LIVE, &[60, 70], true);
         record(root.path(), SPARE, &[50, 80], false);
         snapshotter.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!((events(&copies[0]), copies[0].overwritten > 0), (vec![60, 70, 80], true));
+        assert_eq!((copies[0].event_times(&LAYOUT), copies[0].overwritten > 0), (vec![60, 70, 80], true));
     }
 }

@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use ftrace::byte_order::ByteOrder;
     use ftrace::header::PageLayout;
+    use ftrace::page::RawRecord;
     use ftrace::page::writer::PageWriter;
-    use ftrace::page::{PageItem, PageItems, RawRecord};
     use ftrace::tracefs::Tracefs;
     use std::fs::{self, OpenOptions};
     use std::path::Path;
@@ -167,12 +167,6 @@ mod tests {
         OpenOptions::new().append(true).open(path).unwrap().write_all(&writer.finish()).unwrap();
     }
 
-    fn events(copy: &CpuCopy) -> Vec<i64> {
-        let items = copy.pages.chunks(LAYOUT.page_size).flat_map(|page| PageItems::new(page, &LAYOUT));
-        let record = |item| if let PageItem::Record(record) = item { Some(record.ts_ns as i64) } else { None };
-        items.filter_map(record).collect()
-    }
-
     #[test]
     fn a_copy_has_everything_up_to_the_freeze_and_the_next_one_the_rest() {
         let (root, mut live) = like_instances();
@@ -183,14 +177,14 @@ mod tests {
         record(root.path(), &later[1..]);
         let mut copies = [CpuCopy::default()];
         live.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!(events(&copies[0]), [10, 20, later[0]], "a page of later events ends the copy");
+        assert_eq!(copies[0].event_times(&LAYOUT), [10, 20, later[0]], "a page of later events ends the copy");
         overrun(root.path(), 7);
         let next = live.freeze("", false).unwrap();
         assert!(next.recording_since_ns > frozen.frozen_ns && next.recording_since_ns <= next.frozen_ns);
         live.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!((events(&copies[0]), copies[0].overwritten), (later[1..].to_vec(), 7));
+        assert_eq!((copies[0].event_times(&LAYOUT), copies[0].overwritten), (later[1..].to_vec(), 7));
         live.freeze("", false).unwrap();
         live.copy(&mut copies, &Gaps::default()).unwrap();
-        assert_eq!((events(&copies[0]), copies[0].overwritten), (Vec::new(), 0));
+        assert_eq!((copies[0].event_times(&LAYOUT), copies[0].overwritten), (Vec::new(), 0));
     }
 }

@@ -5,6 +5,8 @@ use crate::gaps::Gaps;
 use archive::settings::SnapshotMode;
 use ftrace::cpu_stats::CpuStats;
 use ftrace::header::PageLayout;
+#[cfg(test)]
+use ftrace::page::{PageItem, PageItems};
 use ftrace::tracefs::{Instance, RawPages};
 use std::fs::File;
 use std::time::Duration;
@@ -52,6 +54,16 @@ pub struct CpuCopy {
     pub dropped: u64,
     /// Newest event of the snapshot that the kernel took by itself.
     pub put_aside_ns: Option<i64>,
+}
+
+#[cfg(test)]
+impl CpuCopy {
+    /// Instants of all events, in ns.
+    pub fn event_times(&self, layout: &PageLayout) -> Vec<i64> {
+        let items = self.pages.chunks(layout.page_size).flat_map(|page| PageItems::new(page, layout));
+        let time = |item| if let PageItem::Record(record) = item { Some(record.ts_ns as i64) } else { None };
+        items.filter_map(time).collect()
+    }
 }
 
 /// One way of taking snapshots while recording continues.

@@ -3,7 +3,7 @@
 //! [`selection`] finds the threads, by name, process or [control group](membership), [`start`] holds a command back until everything is armed, [`follower`] reads the
 //! kernel's events for them, and [`wakeups`] turns these into samples and counts them.
 //! Spikes go to the same capturing thread and snapshotter as those of a measurement; [`recording`] passes the threads
-//! to the snapshotter, and [`marks`] hears programs that ask for the last seconds. [`threads`] combines all of them into a source of samples for a [`crate::session`].
+//! to the snapshotter, [`housekeeping`] keeps the meter off their CPUs, and [`marks`] hears programs that ask for the last seconds. [`threads`] combines all of them into a source of samples for a [`crate::session`].
 
 mod containers;
 pub mod follower;
